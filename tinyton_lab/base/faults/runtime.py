@@ -1,0 +1,6 @@
+"""Faults TT4xxx: while a kernel runs."""
+from __future__ import annotations
+
+from tinyton_lab.base.faults.row import Fault
+
+ROWS: tuple[Fault, ...] = ()

@@ -1,0 +1,37 @@
+"""Table T3: the environment variables the lab reads, each once, each here. Values are read at every use."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One switch. `kind` is ``flag`` (0/1), ``int`` or ``text``."""
+
+    variable: str
+    kind: str
+    default: str
+    doc: str
+
+    def text(self) -> str:
+        return os.environ.get(self.variable, self.default)
+
+    def flag(self) -> bool:
+        return self.text().strip().lower() in ("1", "true", "yes", "on")
+
+    def integer(self) -> int:
+        return int(self.text() or "0")
+
+
+BACKEND = Knob("TINYTON_BACKEND", "text", "", "Engine of a launch: cpu, cuda, sim or interpreter. Default: cuda with a device, else cpu.")
+CPU_CHECKED = Knob("TINYTON_CPU_CHECKED", "flag", "1", "Check every access of the cpu engine against its argument's bounds.")
+CPU_THREADS = Knob("TINYTON_CPU_THREADS", "int", "0", "Threads of the cpu engine; 0 means one per core, 1 is deterministic order.")
+VERIFY = Knob("TINYTON_VERIFY", "flag", "0", "Run the IR verifier after every pass.")
+STEP_LIMIT = Knob("TINYTON_STEP_LIMIT", "int", "50000000", "Steps after which the simulator reports an endless loop.")
+AS_TRITON = Knob("TINYTON_AS_TRITON", "flag", "0", "Let `import triton` resolve to this package.")
+CACHE_DIR = Knob("TINYTON_CACHE_DIR", "text", "", "Folder of compiled code; empty means the user's cache folder.")
+
+KNOBS: dict[str, Knob] = {
+    knob.variable: knob for knob in (BACKEND, CPU_CHECKED, CPU_THREADS, VERIFY, STEP_LIMIT, AS_TRITON, CACHE_DIR)
+}

@@ -1,0 +1,1 @@
+"""The currency between compiler, engines and screens: plain, frozen data about what happened."""
