@@ -15,7 +15,7 @@ KINDS = ("bool", "uint", "int", "float")
 class DType:
     """One element type: its spelling in every text form of the lab.
 
-    `name` is the tile IR's word (``f32``), `public` the language's (``float32``), `short` what Triton prints (``fp32``).
+    `name` is the tile IR's word (``f32``), `public` the language's (``float32``), `short` Triton's print (``fp32``).
     `storage_only` types can be loaded, stored and cast, never computed with.
 
     >>> float32.bits, float32.kind, str(float32)

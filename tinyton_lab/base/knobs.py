@@ -24,9 +24,9 @@ class Knob:
         return int(self.text() or "0")
 
 
-BACKEND = Knob("TINYTON_BACKEND", "text", "", "Engine of a launch: cpu, cuda, sim or interpreter. Default: cuda with a device, else cpu.")
-CPU_CHECKED = Knob("TINYTON_CPU_CHECKED", "flag", "1", "Check every access of the cpu engine against its argument's bounds.")
-CPU_THREADS = Knob("TINYTON_CPU_THREADS", "int", "0", "Threads of the cpu engine; 0 means one per core, 1 is deterministic order.")
+BACKEND = Knob("TINYTON_BACKEND", "text", "", "Engine: cpu, cuda, sim or interpreter; empty: cuda if any, else cpu.")
+CPU_CHECKED = Knob("TINYTON_CPU_CHECKED", "flag", "1", "Check each access of the cpu engine against its array.")
+CPU_THREADS = Knob("TINYTON_CPU_THREADS", "int", "0", "Threads of the cpu engine; 0: one per core, 1: in order.")
 VERIFY = Knob("TINYTON_VERIFY", "flag", "0", "Run the IR verifier after every pass.")
 STEP_LIMIT = Knob("TINYTON_STEP_LIMIT", "int", "50000000", "Steps after which the simulator reports an endless loop.")
 AS_TRITON = Knob("TINYTON_AS_TRITON", "flag", "0", "Let `import triton` resolve to this package.")

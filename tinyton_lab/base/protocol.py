@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class DeviceFunction(Protocol):
-    """A function written in the kernel language: `function` is the Python function, `dialect` ``triton`` or ``tiny_ton``."""
+    """A function written in the kernel language: `function` is Python's, `dialect` is ``triton`` or ``tiny_ton``."""
 
     function: Callable[..., Any]
     dialect: str

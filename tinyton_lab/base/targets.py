@@ -11,7 +11,7 @@ from tinyton_lab.base.diagnostics import error
 class Target:
     """One machine to compile for.
 
-    `name` is what users write (``sm_80``, ``cpu``); `ptx_feature` is LLVM's PTX version switch, always passed explicitly;
+    `name` is what users write (``sm_80``, ``cpu``); `ptx_feature` is LLVM's PTX version switch, always passed;
     `native_bf16` tells whether bf16 arithmetic exists (sm_90 on), else it is computed in f32 and rounded.
     """
 

@@ -14,7 +14,7 @@ class Provenance:
     `dropped` edges have child 0: the parent ended there. `made` edges have parent 0: the compiler invented the child.
     """
 
-    edges: list[tuple[int, int, str]] = field(default_factory=list)
+    edges: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
 
     def add(self, child: int, parent: int, kind: str) -> None:
         if child != parent:

@@ -22,7 +22,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The memory side of a step: state space, argument or symbol name, and per lane the byte offset in it (-1: inactive)."""
+    """The memory side of a step: state space, argument or symbol name, and each lane's byte offset (-1: inactive)."""
 
     space: str
     kind: str
@@ -62,9 +62,9 @@ class Recording:
     ptx: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    steps: list[Step] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list[Step])
+    findings: list[Finding] = field(default_factory=list[Finding])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
     level: str = "warp"
 
     def warps(self) -> list[tuple[tuple[int, int, int], int]]:

@@ -12,7 +12,7 @@ KINDS = ("source", "tree", "ir", "graph", "asm")
 
 @dataclass(frozen=True, slots=True)
 class SourceRange:
-    """The range of source text an op came from: 1-based lines, 0-based columns, end exclusive; `label` names the source."""
+    """The source text an op came from: 1-based lines, 0-based columns, end exclusive; `label` names the source."""
 
     uid: int
     label: str
@@ -36,9 +36,9 @@ class Miss:
 class Stage:
     """One stage: `text`, and for each of its lines the numbers of the ops that the line belongs to.
 
-    `name` is ``tile``, ``tile/03-cse``, ``llvm``, ``sass`` ...; `kind` one of `KINDS`; `changed` is False when a pass did
-    nothing; `doc` one sentence about what this stage is; `facts` what an analysis found, as (uid, text) pairs; `seconds`
-    is left out of every stored output.
+    `name` is ``tile``, ``tile/03-cse``, ``llvm``, ``sass`` ...; `kind` one of `KINDS`; `changed` is False when a pass
+    did nothing; `doc` one sentence about what this stage is; `facts` what an analysis found, as (uid, text) pairs;
+    `seconds` is left out of every stored output.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Compilation:
     """Everything that happened when one kernel was compiled for one signature and target; also when it failed.
 
     `stages` is ordered: ``python ast tile tile/<nn>-<pass> layout layout/<nn>-<pass> llvm ptx sass`` (and ``cpu_llvm``,
-    ``cpu_asm``). `resources` holds registers, spills and shared bytes with their source; `artifacts` what an engine runs
-    (never shown, never serialised).
+    ``cpu_asm``). `resources` holds registers, spills and shared bytes with their source; `artifacts` what an engine
+    runs (never shown, never serialised).
     """
 
     kernel: str
@@ -82,11 +82,11 @@ class Compilation:
     signature: tuple[tuple[str, str], ...] = ()
     constants: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, str], ...] = ()
-    stages: dict[str, Stage] = field(default_factory=dict)
+    stages: dict[str, Stage] = field(default_factory=dict[str, Stage])
     provenance: Provenance = field(default_factory=Provenance)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    resources: dict[str, int | str] = field(default_factory=dict)
-    artifacts: dict[str, Any] = field(default_factory=dict, repr=False)
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    resources: dict[str, int | str] = field(default_factory=dict[str, int | str])
+    artifacts: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     @property
     def ok(self) -> bool:
