@@ -1,0 +1,1 @@
+"""What a notebook shows: magics, cards, the Inspector and the normal form of notebooks; nothing below imports it."""
