@@ -1,4 +1,5 @@
 """How the lab reports a fault: one exception family, located, with a code of table T4. Knows no fault by name."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

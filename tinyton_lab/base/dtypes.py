@@ -1,4 +1,5 @@
 """Table T1: the element types and how two of them promote. Knows nothing of tiles, memory or engines."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 """Who wants to know when a kernel is defined, compiled or launched. Knows only the calls, no kernel and no listener."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,5 @@
 """Table T3: the environment variables the lab reads, each once, each here. Values are read at every use."""
+
 from __future__ import annotations
 
 import os

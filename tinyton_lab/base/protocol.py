@@ -1,4 +1,5 @@
 """What a kernel or helper function looks like from below: the marker that `@jit` puts on it. Knows no launching."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

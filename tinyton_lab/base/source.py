@@ -1,4 +1,5 @@
 """Where a piece of a kernel was written: a source text and a span in it. Knows nothing of what the text means."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
 """Table T2: what each machine offers. Facts only; decisions are taken by layout, code generators and simulator."""
+
 from __future__ import annotations
 
 import re
@@ -42,16 +43,55 @@ _ROWS = (
     CPU,
     Target("sm_75", 75, "+ptx63", max_warps_per_sm=32, max_ctas_per_sm=16),
     Target("sm_80", 80, "+ptx80", shared_bytes_opt_in=166912, shared_bytes_per_sm=167936, async_copy=True),
-    Target("sm_86", 86, "+ptx80", max_warps_per_sm=48, max_ctas_per_sm=16, shared_bytes_opt_in=101376,
-           shared_bytes_per_sm=102400, async_copy=True),
-    Target("sm_89", 89, "+ptx84", max_warps_per_sm=48, max_ctas_per_sm=24, shared_bytes_opt_in=101376,
-           shared_bytes_per_sm=102400, async_copy=True),
-    Target("sm_90a", 90, "+ptx84", shared_bytes_opt_in=232448, shared_bytes_per_sm=233472, native_bf16=True,
-           async_copy=True),
-    Target("sm_100a", 100, "+ptx86", shared_bytes_opt_in=232448, shared_bytes_per_sm=233472, native_bf16=True,
-           async_copy=True),
-    Target("sm_120a", 120, "+ptx87", max_warps_per_sm=48, max_ctas_per_sm=24, shared_bytes_opt_in=101376,
-           shared_bytes_per_sm=102400, native_bf16=True, async_copy=True),
+    Target(
+        "sm_86",
+        86,
+        "+ptx80",
+        max_warps_per_sm=48,
+        max_ctas_per_sm=16,
+        shared_bytes_opt_in=101376,
+        shared_bytes_per_sm=102400,
+        async_copy=True,
+    ),
+    Target(
+        "sm_89",
+        89,
+        "+ptx84",
+        max_warps_per_sm=48,
+        max_ctas_per_sm=24,
+        shared_bytes_opt_in=101376,
+        shared_bytes_per_sm=102400,
+        async_copy=True,
+    ),
+    Target(
+        "sm_90a",
+        90,
+        "+ptx84",
+        shared_bytes_opt_in=232448,
+        shared_bytes_per_sm=233472,
+        native_bf16=True,
+        async_copy=True,
+    ),
+    Target(
+        "sm_100a",
+        100,
+        "+ptx86",
+        shared_bytes_opt_in=232448,
+        shared_bytes_per_sm=233472,
+        native_bf16=True,
+        async_copy=True,
+    ),
+    Target(
+        "sm_120a",
+        120,
+        "+ptx87",
+        max_warps_per_sm=48,
+        max_ctas_per_sm=24,
+        shared_bytes_opt_in=101376,
+        shared_bytes_per_sm=102400,
+        native_bf16=True,
+        async_copy=True,
+    ),
 )
 TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
 DEFAULT_GPU = TARGETS["sm_80"]

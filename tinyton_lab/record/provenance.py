@@ -1,4 +1,5 @@
 """Who came from whom: edges between op numbers, recorded by every rewrite. Knows numbers only, never live IR."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
 """A recorded execution of PTX: what each warp did at each step, lane by lane. Plain data, made by the simulator."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
 """One stage of a compilation as frozen text, and the compilation that holds them all. Never live IR."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
 """Faults TT5xxx: engines, targets and tools."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

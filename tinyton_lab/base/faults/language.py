@@ -1,4 +1,5 @@
 """Faults TT1xxx: reading a kernel's source."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

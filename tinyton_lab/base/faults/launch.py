@@ -1,4 +1,5 @@
 """Faults TT3xxx: launching."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

@@ -1,4 +1,5 @@
 """Faults TT6xxx: PTX text and the simulator."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

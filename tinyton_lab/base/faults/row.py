@@ -1,4 +1,5 @@
 """What a row of the fault table says."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
 """Faults TT4xxx: while a kernel runs."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

@@ -1,4 +1,5 @@
 """Faults TT2xxx: shapes and dtypes."""
+
 from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault

@@ -1,0 +1,29 @@
+"""Fused multiply-add is rounded once: compared with exact rationals, near cancellation."""
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tinyton_lab.base.floats import fma
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fma_is_the_nearest_float(dtype: type[np.floating]) -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(2000) * np.exp2(rng.integers(-20, 20, 2000))).astype(dtype)
+    y = rng.standard_normal(2000).astype(dtype)
+    z = (-x * y * (1 + rng.integers(-2, 3, 2000) * np.finfo(dtype).eps)).astype(dtype)
+    for a, b, c, got in zip(x, y, z, fma(x, y, z), strict=True):
+        exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+        error = abs(Fraction(float(got)) - exact)
+        for neighbour in (np.nextafter(got, dtype(-np.inf)), np.nextafter(got, dtype(np.inf))):
+            assert error <= abs(Fraction(float(neighbour)) - exact)
+
+
+def test_fma_of_specials() -> None:
+    inf = np.float64(np.inf)
+    assert fma(inf, np.float64(1), np.float64(1)) == inf
+    assert np.isnan(fma(inf, np.float64(0), np.float64(1)))
+    assert fma(np.float64(2), np.float64(3), -inf) == -inf

@@ -1,0 +1,20 @@
+"""Faults TT9xxx: text of the IR itself, and faults of the lab's own making."""
+
+from __future__ import annotations
+
+from tinyton_lab.base.faults.row import Fault
+
+ROWS: tuple[Fault, ...] = (
+    Fault(
+        "TT9001",
+        "IR text that does not parse",
+        "this is not tile IR: {what}",
+        "print a kernel's `tile` stage to see the form",
+    ),
+    Fault(
+        "TT9002",
+        "IR that does not verify",
+        "{what}",
+        "this is a fault of the lab, not of your kernel: please report it",
+    ),
+)

@@ -1,0 +1,63 @@
+"""Exactly rounded float arithmetic that numpy lacks, on arrays of any float dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z`` rounded once, in the dtype of `x` (f16, bf16, f32 or f64).
+
+    >>> float(fma(np.float32(1 + 2**-12), np.float32(1 + 2**-12), np.float32(-1 - 2**-11)))
+    5.960464477539063e-08
+    """
+    x, y, z = np.asarray(x), np.asarray(y), np.asarray(z)
+    with np.errstate(all="ignore"):
+        if x.dtype == np.float64:
+            return _fma64(x, y, z)
+        wide = x.astype(np.float64) * y.astype(np.float64)  # exact: at most 48 significant bits
+        return _add_to_odd(wide, z.astype(np.float64)).astype(x.dtype)
+
+
+def _add_to_odd(a: Any, b: Any) -> Any:
+    """``a + b`` in f64 rounded to odd, so that rounding once more to a narrower type is exact."""
+    total = a + b
+    low = _two_sum_error(a, b, total)
+    bits = np.atleast_1d(total).view(np.int64)
+    inexact = (low != 0) & np.isfinite(total) & (bits.reshape(np.shape(total)) & 1 == 0)
+    toward = np.where((low > 0) == (total > 0), 1, -1)
+    adjusted = np.atleast_1d(np.where(inexact, bits.reshape(np.shape(total)) + toward, bits.reshape(np.shape(total))))
+    return adjusted.view(np.float64).reshape(np.shape(total))
+
+
+def _two_sum_error(a: Any, b: Any, total: Any) -> Any:
+    """What ``a + b`` lost by rounding to `total` (Knuth)."""
+    back = total - a
+    return (a - (total - back)) + (b - back)
+
+
+def _fma64(x: Any, y: Any, z: Any) -> Any:
+    """Fused multiply-add of doubles by error-free transforms and one sum rounded to odd (Boldo and Melquiond)."""
+    high = x * y
+    low = _product_error(x, y, high)
+    upper = z + low
+    upper_error = _two_sum_error(z, low, upper)
+    value = high + upper
+    value_error = _two_sum_error(high, upper, value)
+    exact = value + _add_to_odd(upper_error, value_error)
+    return np.where(np.isfinite(high) & np.isfinite(z) & np.isfinite(low), exact, high + z)
+
+
+def _product_error(x: Any, y: Any, product: Any) -> Any:
+    """What ``x * y`` lost by rounding (Dekker, with Veltkamp's split)."""
+    x_high, x_low = _split(x)
+    y_high, y_low = _split(y)
+    return ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    scaled = x * 134217729.0  # 2**27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high

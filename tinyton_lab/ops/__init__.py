@@ -1,0 +1,8 @@
+"""Table T5: every op of the tile IR, one row each, one file per family. `OPS` maps name to row."""
+
+from __future__ import annotations
+
+from tinyton_lab.ops import contract, control, elementwise, math, memory, program, reduction, shape
+from tinyton_lab.ops.table import OPS
+
+__all__ = ["OPS", "contract", "control", "elementwise", "math", "memory", "program", "reduction", "shape"]
