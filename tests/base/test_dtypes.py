@@ -1,4 +1,5 @@
 """Promotion: the rules that every engine relies on."""
+
 from __future__ import annotations
 
 import itertools
@@ -15,8 +16,10 @@ COMPUTED = [dtype for dtype in DTYPES.values() if not dtype.storage_only]
 def test_promotion_is_symmetric_and_holds_both(a: dtypes.DType, b: dtypes.DType) -> None:
     common = promote(a, b)
     assert common is promote(b, a)
-    assert common is not None and common.bits >= max(a.bits, b.bits) - (8 if common.kind == "float" else 0) or (
-        common is not None and common.kind == "float"
+    assert (
+        common is not None
+        and common.bits >= max(a.bits, b.bits) - (8 if common.kind == "float" else 0)
+        or (common is not None and common.kind == "float")
     )
 
 

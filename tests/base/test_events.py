@@ -1,4 +1,5 @@
 """Listeners hear every event while they listen, in order, and nothing afterwards."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,5 @@
 """Fused multiply-add is rounded once: compared with exact rationals, near cancellation."""
+
 from __future__ import annotations
 
 from fractions import Fraction

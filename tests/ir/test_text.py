@@ -1,4 +1,5 @@
 """The text form prints, parses back to the same bytes, verifies, and survives an empty rewrite."""
+
 from __future__ import annotations
 
 import pytest
@@ -64,5 +65,5 @@ def test_faults_of_the_text_are_located(broken: str, what: str) -> None:
 
 def test_verifier_names_the_op() -> None:
     function = parse_function(ROW_SUM.replace("store %y, %8", "store %y, %4"), OPS)
-    with pytest.raises(TinytonError, match="store #11 cannot store"):
+    with pytest.raises(TinytonError, match="store #10 cannot store"):
         verify(function)

@@ -1,4 +1,4 @@
-"""Op, Value, Block, Function: one structure for every level of the IR. Control flow is structured: an op holds blocks."""
+"""Op, Value, Block, Function: one structure for every level of the IR. Control flow is structured: ops hold blocks."""
 
 from __future__ import annotations
 

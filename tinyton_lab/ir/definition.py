@@ -40,12 +40,15 @@ class OpDef:
 
     `roles`, `attributes`, `regions` (count) are the shape of the op; `infer` gives its result types, for builder and
     verifier alike (None: structured ops state them); `accepts` the element kinds allowed for every operand (``bool int
-    uint float pointer``). `effect` is ``none read write atomic control``. `elementwise` ops map elements one to one:
-    `numpy(*arrays, **attrs)` is the definition, `emit(builder, dtype, *registers)` the LLVM of one lane or one vector of
-    lanes (`dtype` is the first operand's); `approx` the same with a GPU's fast instructions; `expand(arithmetic, *values)`
-    spells a math function in simpler ops (the accurate one, same bits on every engine). `laws` are facts the folder uses and
-    tests check; `layout` how a result's layout follows from the operands'; `ulp` the bound on every engine (0: exact).
-    `unsupported` maps an engine to the reason it cannot run the op.
+    uint float pointer``). `effect` is ``none read write atomic control``.
+
+    `elementwise` ops map elements one to one: `numpy(*arrays, **attrs)` is the definition; `emit(builder, dtype,
+    *registers, **attrs)` the LLVM of one lane or one vector of lanes (`dtype` is the first operand's); `approx` the same
+    with a GPU's fast instructions; `expand(arithmetic, *values)` spells a math function in simpler ops (the accurate
+    one, same bits on every engine).
+
+    `laws` are facts the folder uses and tests check; `layout` how a result's layout follows from the operands'; `ulp`
+    the bound on every engine (0: exact); `unsupported` maps an engine to the reason it cannot run the op.
     """
 
     name: str
@@ -89,5 +92,5 @@ def roles(text: str) -> tuple[Role, ...]:
 
 
 def attributes(text: str) -> tuple[Attribute, ...]:
-    """Read attributes from their short form: ``"axis cache="`` (a trailing ``=`` makes it optional, None by default)."""
+    """Read attributes from their short form: ``"axis cache="`` (``=`` makes one optional, None by default)."""
     return tuple(Attribute(word.rstrip("="), not word.endswith("=")) for word in text.split())

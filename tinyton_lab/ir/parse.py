@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 
 
 class Parser:
-    """A reader of one function's text. `ops` maps names to rows; `read_layout` turns a layout's spelling into a layout."""
+    """A reader of one function's text: `ops` maps names to rows, `read_layout` a layout's spelling to a layout."""
 
     def __init__(self, text: str, ops: Mapping[str, OpDef], read_layout: Callable[[str], Hashable], label: str) -> None:
         self.ops, self.source = ops, Source(label, text)

@@ -14,8 +14,9 @@ Rule = Callable[["Rewriter", Op], "Value | tuple[Value, ...] | None"]
 class Rewriter:
     """Copy `old` into `new`, giving each op (operands already renewed, inner blocks already rewritten) to a rule.
 
-    A rule returns None to keep the op, one value or a tuple to replace its results (``()`` drops a resultless op). Ops it
-    emits through `builder` are recorded as derived from the op at hand, with its span. `miss` records why a rule declined.
+    A rule returns None to keep the op, one value or a tuple to replace its results (``()`` drops a resultless op). Ops
+    it emits through `builder` are recorded as derived from the op at hand, with its span. `miss` records why a rule
+    declined.
     """
 
     def __init__(self, old: Function) -> None:

@@ -175,9 +175,9 @@ def _mangle(type: str) -> str:
 
 
 def with_debug_lines(module: str, name: str, entry: str) -> str:
-    """Turn the op numbers in ``!dbg !{n}`` into debug locations of a synthetic file ``<name>.tile`` whose lines are op numbers.
+    """Turn the op numbers in ``!dbg !{n}`` into debug locations of a synthetic file whose lines are op numbers.
 
-    `entry` is the function that carries the subprogram. Emission kind ``DebugDirectivesOnly`` keeps `.loc` lines and
+    The file is called ``<name>.tile``. `entry` is the function that carries the subprogram. Emission kind ``DebugDirectivesOnly`` keeps `.loc` lines and
     leaves the optimisation level alone. Every instruction of the function that has no number gets line 0.
     """
     numbers: dict[str, int] = {}
@@ -194,10 +194,12 @@ def with_debug_lines(module: str, name: str, entry: str) -> str:
 _DEBUG_HEADER = """
 !llvm.dbg.cu = !{{!0}}
 !llvm.module.flags = !{{!2}}
-!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "tinyton_lab", isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "tinyton_lab", isOptimized: true, \
+runtimeVersion: 0, emissionKind: DebugDirectivesOnly)
 !1 = !DIFile(filename: "{name}.tile", directory: ".")
 !2 = !{{i32 2, !"Debug Info Version", i32 3}}
 !3 = !DISubroutineType(types: !4)
 !4 = !{{null}}
-!5 = distinct !DISubprogram(name: "{entry}", file: !1, line: 1, type: !3, scopeLine: 1, spFlags: DISPFlagDefinition, unit: !0)
+!5 = distinct !DISubprogram(name: "{entry}", file: !1, line: 1, type: !3, scopeLine: 1, \
+spFlags: DISPFlagDefinition, unit: !0)
 """

@@ -1,4 +1,4 @@
-"""Rows of ops that say something to the compiler or the runtime and compute nothing: assertions on values, assumptions."""
+"""Rows of ops that tell the compiler something and compute nothing."""
 
 from __future__ import annotations
 

@@ -416,7 +416,7 @@ mulhi = row(
     doc="Upper half of the double-width product.",
 )
 
-_LESS = dict(infer=predicate, elementwise=True, accepts=ANY)
+_COMPARISON: dict[str, Any] = {"infer": predicate, "elementwise": True, "accepts": ANY}
 eq = row(
     "eq",
     "x y",
@@ -425,7 +425,7 @@ eq = row(
     laws=("commutative",),
     example="x == y",
     doc="Equal; False with a NaN.",
-    **_LESS,
+    **_COMPARISON,
 )
 ne = row(
     "ne",
@@ -435,13 +435,21 @@ ne = row(
     laws=("commutative",),
     example="x != y",
     doc="Not equal; True with a NaN.",
-    **_LESS,
+    **_COMPARISON,
 )
-lt = row("lt", "x y", emit=compare("olt", "slt", "ult"), numpy=np.less, example="x < y", doc="Less.", **_LESS)
+lt = row("lt", "x y", emit=compare("olt", "slt", "ult"), numpy=np.less, example="x < y", doc="Less.", **_COMPARISON)
 le = row(
-    "le", "x y", emit=compare("ole", "sle", "ule"), numpy=np.less_equal, example="x <= y", doc="Less or equal.", **_LESS
+    "le",
+    "x y",
+    emit=compare("ole", "sle", "ule"),
+    numpy=np.less_equal,
+    example="x <= y",
+    doc="Less or equal.",
+    **_COMPARISON,
 )
-gt = row("gt", "x y", emit=compare("ogt", "sgt", "ugt"), numpy=np.greater, example="x > y", doc="Greater.", **_LESS)
+gt = row(
+    "gt", "x y", emit=compare("ogt", "sgt", "ugt"), numpy=np.greater, example="x > y", doc="Greater.", **_COMPARISON
+)
 ge = row(
     "ge",
     "x y",
@@ -449,7 +457,7 @@ ge = row(
     numpy=np.greater_equal,
     example="x >= y",
     doc="Greater or equal.",
-    **_LESS,
+    **_COMPARISON,
 )
 
 

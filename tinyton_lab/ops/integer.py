@@ -1,4 +1,4 @@
-"""Integer arithmetic that needs care, in numpy and in LLVM: division that never traps, shifts that clamp, wide products."""
+"""Integer arithmetic that needs care, in numpy and in LLVM: division without traps, clamped shifts, wide products."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _high_product_u64(x: Any, y: Any) -> Any:
     return x1 * y1 + (middle >> shift) + (other >> shift)
 
 
-# -- the same in LLVM -----------------------------------------------------------------------------------------------------
+# The same in LLVM.
 def emit_quotient(b: Any, dtype: DType, x: Any, y: Any) -> Any:
     zero, one, ones = (
         b.constant(dtype, 0, x),

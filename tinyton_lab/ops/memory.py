@@ -1,6 +1,7 @@
 """Rows of ops that read or write global memory.
 
-`pointer` is a tile of pointers, or, once pointers are split, one scalar pointer with `distance`, a tile of element offsets.
+`pointer` is a tile of pointers, or, once pointers are split, one scalar pointer with `distance`, a tile of element
+offsets.
 """
 
 from __future__ import annotations
