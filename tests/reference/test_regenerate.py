@@ -1,0 +1,39 @@
+"""Generated files: the list is read from pyproject, a stale or missing file is found, the pages are complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tinyton_lab.base.faults import FAULTS
+from tinyton_lab.base.knobs import KNOBS
+from tinyton_lab.reference import pages, regenerate
+
+
+def checkout(root: Path) -> Path:
+    (root / "pyproject.toml").write_text('[tool.tinyton.generated]\n"a.md" = "tinyton_lab.reference.pages:knobs"\n')
+    return root
+
+
+def test_a_missing_and_a_changed_file_are_stale(tmp_path: Path):
+    root = checkout(tmp_path)
+    assert list(regenerate.stale(root)) == ["a.md"]
+    (root / "a.md").write_text(pages.knobs(), encoding="utf-8")
+    assert regenerate.stale(root) == {}
+    (root / "a.md").write_text("by hand", encoding="utf-8")
+    assert regenerate.stale(root) == {"a.md": pages.knobs()}
+
+
+def test_an_installed_package_is_no_checkout(tmp_path: Path):
+    with pytest.raises(RuntimeError, match="is no checkout"):
+        regenerate.generated(tmp_path)
+
+
+def test_pages_hold_every_row():
+    assert [name for name in KNOBS if f"`{name}`" not in pages.knobs()] == []
+    assert [key for key in FAULTS if f"\n### {key}\n" not in pages.errors()] == []
+
+
+def test_a_cell_cannot_break_its_table():
+    assert pages.table(["a"], [("x | y",)]).splitlines()[-1] == "| x \\| y |"

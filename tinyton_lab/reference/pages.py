@@ -1,0 +1,131 @@
+"""The reference pages as Markdown, one function per table. Knows how a page looks, no fact of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tinyton_lab.base.dtypes import DTYPES
+from tinyton_lab.base.faults import FAULTS, Fault
+from tinyton_lab.base.knobs import KNOBS
+from tinyton_lab.base.targets import TARGETS
+
+PARTS = {
+    "TT1": "Reading a kernel",
+    "TT2": "Shapes and dtypes",
+    "TT3": "Launching",
+    "TT4": "While a kernel runs",
+    "TT5": "Engines, targets and tools",
+    "TT6": "PTX and the simulator",
+}
+
+
+def page(title: str, source: str, introduction: str, *blocks: str) -> str:
+    """One page: where it comes from, its title, an introduction and its blocks."""
+    note = f"<!-- Generated from {source} by `make regen`. -->"
+    return "\n\n".join([note, f"# {title}", introduction, *blocks]) + "\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; a bar in a cell is escaped.
+
+    >>> print(table(["name", "bits"], [("i8", 8)]))
+    | name | bits |
+    | --- | --- |
+    | i8 | 8 |
+    """
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(text: object) -> str:
+    """A cell in code type; an empty one stays empty."""
+    return f"`{text}`" if str(text) else ""
+
+
+def dtypes() -> str:
+    """The page of the element types."""
+    header = ["dtype", "tile IR", "Triton prints", "kind", "bits", "LLVM", "PTX", "numpy", "computed with"]
+    rows = [
+        [
+            code(f"tl.{row.public}"),
+            *map(code, (row.name, row.short)),
+            row.kind,
+            row.bits,
+            *map(code, (row.llvm, row.ptx, row.numpy_name)),
+            "no: loaded, stored and cast" if row.storage_only else "yes",
+        ]
+        for row in DTYPES.values()
+    ]
+    introduction = "What a tile's elements can be. A Python int is typed by its value, a Python float is `float32`."
+    return page("Element types", "tinyton_lab/base/dtypes.py", introduction, table(header, rows))
+
+
+def targets() -> str:
+    """The page of the machines to compile for."""
+    header = [
+        "target",
+        "lanes per warp",
+        "threads per CTA",
+        "warps per SM",
+        "CTAs per SM",
+        "registers per SM",
+        "shared bytes per CTA",
+        "opt-in shared bytes",
+        "bf16 arithmetic",
+        "async copy",
+    ]
+    rows = [
+        [
+            code(row.name),
+            row.warp_lanes,
+            row.max_threads_per_cta,
+            row.max_warps_per_sm,
+            row.max_ctas_per_sm,
+            row.registers_per_sm,
+            row.shared_bytes_per_cta,
+            row.shared_bytes_opt_in,
+            "yes" if row.native_bf16 else "no",
+            "yes" if row.async_copy else "no",
+        ]
+        for row in TARGETS.values()
+        if row.is_gpu
+    ]
+    introduction = "The GPUs that code is generated for, on any machine; `cpu` is the machine itself."
+    return page("Targets", "tinyton_lab/base/targets.py", introduction, table(header, rows))
+
+
+def knobs() -> str:
+    """The page of the environment variables."""
+    rows = [[code(row.variable), row.kind, code(row.default), row.doc] for row in KNOBS.values()]
+    introduction = "Environment variables, read at each use; an argument of a launch goes before them."
+    header = ["variable", "kind", "default", "what it does"]
+    return page("Knobs", "tinyton_lab/base/knobs.py", introduction, table(header, rows))
+
+
+def errors() -> str:
+    """The page of every fault a person can meet."""
+    introduction = (
+        "Every fault of a kernel, a launch or a command is a `tinyton_lab.TinytonError` with one of these codes. "
+        "In a message, words in angle brackets are filled in."
+    )
+    blocks: list[str] = []
+    for prefix, title in PARTS.items():
+        rows = [row for key, row in sorted(FAULTS.items()) if key.startswith(prefix)]
+        if rows:
+            blocks += [f"## {title}", *(_fault(row) for row in rows)]
+    return page("Errors", "tinyton_lab/base/faults/", introduction, *blocks)
+
+
+def _fault(row: Fault) -> str:
+    says = [f"    {row.code}: {_filled_in(row.message)}"]
+    if row.cure:
+        says.append(f"      help: {_filled_in(row.cure)}")
+    parts = [f"### {row.code}", f"**{row.title}.** {row.why}", "\n".join(says)]
+    if row.specimen:
+        parts.append(f"For example:\n\n```py\n{row.specimen.strip()}\n```")
+    return "\n\n".join(parts)
+
+
+def _filled_in(template: str) -> str:
+    return re.sub(r"\{(\w+)[^}]*\}", r"<\1>", template).replace("{{", "{").replace("}}", "}")
