@@ -43,7 +43,7 @@ class OpDef:
     uint float pointer``). `effect` is ``none read write atomic control``.
 
     `elementwise` ops map elements one to one: `numpy(*arrays, **attrs)` is the definition; `emit(builder, dtype,
-    *registers, **attrs)` the LLVM of one lane or one vector of lanes (`dtype` is the first operand's); `approx` the same
+    *registers, **attrs)` the LLVM of a lane or a vector of lanes (`dtype` is the first operand's); `approx` the same
     with a GPU's fast instructions; `expand(arithmetic, *values)` spells a math function in simpler ops (the accurate
     one, same bits on every engine).
 

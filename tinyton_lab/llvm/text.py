@@ -177,8 +177,8 @@ def _mangle(type: str) -> str:
 def with_debug_lines(module: str, name: str, entry: str) -> str:
     """Turn the op numbers in ``!dbg !{n}`` into debug locations of a synthetic file whose lines are op numbers.
 
-    The file is called ``<name>.tile``. `entry` is the function that carries the subprogram. Emission kind ``DebugDirectivesOnly`` keeps `.loc` lines and
-    leaves the optimisation level alone. Every instruction of the function that has no number gets line 0.
+    The file is called ``<name>.tile``; `entry` is the function that carries the subprogram. Emission kind
+    ``DebugDirectivesOnly`` keeps `.loc` lines and leaves the optimisation level alone.
     """
     numbers: dict[str, int] = {}
 
