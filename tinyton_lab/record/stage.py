@@ -39,7 +39,8 @@ class Stage:
 
     `name` is ``tile``, ``tile/03-cse``, ``llvm``, ``sass`` ...; `kind` one of `KINDS`; `changed` is False when a pass
     did nothing; `doc` one sentence about what this stage is; `facts` what an analysis found, as (uid, text) pairs;
-    `seconds` is left out of every stored output.
+    `graph` its picture in DOT, if the stage brings one. `label` and `first_line` say where `text` starts in its source
+    (stage ``python``), in the terms of `ranges`. `seconds` is left out of every stored output.
     """
 
     name: str
@@ -53,6 +54,13 @@ class Stage:
     graph: str = ""
     ranges: tuple[SourceRange, ...] = ()
     seconds: float = 0.0
+    label: str = ""
+    first_line: int = 1
+
+    @property
+    def family(self) -> str:
+        """The stage this one is a step of: ``tile`` for ``tile/03-cse``."""
+        return self.name.split("/")[0]
 
     def __repr__(self) -> str:
         return f"<Stage {self.name}: {len(self.text.splitlines())} lines>"
