@@ -20,6 +20,7 @@ PARTS = {
     "TT4": faults.runtime,
     "TT5": faults.engine,
     "TT6": faults.ptx,
+    "TT9": faults.internal,
 }
 # Faults in a kernel's text point into it; those of a launch, an engine or a file have no such place.
 LOCATED = ("TT1", "TT2", "TT4")

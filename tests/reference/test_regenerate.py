@@ -8,6 +8,7 @@ import pytest
 
 from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.base.knobs import KNOBS
+from tinyton_lab.ops import OPS
 from tinyton_lab.reference import pages, regenerate
 
 
@@ -33,6 +34,7 @@ def test_an_installed_package_is_no_checkout(tmp_path: Path):
 def test_pages_hold_every_row():
     assert [name for name in KNOBS if f"`{name}`" not in pages.knobs()] == []
     assert [key for key in FAULTS if f"\n### {key}\n" not in pages.errors()] == []
+    assert [name for name in OPS if f"\n| `{name}` |" not in pages.ops()] == []
 
 
 def test_a_cell_cannot_break_its_table():

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 
 from tinyton_lab.base.dtypes import DTYPES
 from tinyton_lab.base.faults import FAULTS, Fault
 from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.base.targets import TARGETS
+from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.ops import OPS, contract, control, elementwise, math, memory, program, reduction, shape
+
+FAMILIES: dict[str, ModuleType] = {
+    "Element by element": elementwise,
+    "Math functions": math,
+    "Shapes": shape,
+    "Memory": memory,
+    "Reductions": reduction,
+    "Contractions": contract,
+    "The program and its grid": program,
+    "Control flow": control,
+}
 
 PARTS = {
     "TT1": "Reading a kernel",
@@ -17,6 +31,7 @@ PARTS = {
     "TT4": "While a kernel runs",
     "TT5": "Engines, targets and tools",
     "TT6": "PTX and the simulator",
+    "TT9": "The lab's own faults",
 }
 
 
@@ -101,6 +116,34 @@ def knobs() -> str:
     introduction = "Environment variables, read at each use; an argument of a launch goes before them."
     header = ["variable", "kind", "default", "what it does"]
     return page("Knobs", "tinyton_lab/base/knobs.py", introduction, table(header, rows))
+
+
+def ops() -> str:
+    """The page of the operations of tile IR."""
+    introduction = (
+        "The operations of tile IR. Every engine, the folder and the verifier read this table. `?` marks an operand "
+        "that may be absent, `*` the rest of the operands. An op without a bound of its error is exact on every engine."
+    )
+    blocks: list[str] = []
+    for title, family in FAMILIES.items():
+        rows = [row for row in OPS.values() if any(row is member for member in vars(family).values())]
+        if rows:
+            blocks += [f"## {title}", table(["op", "operands", "attributes", "what it does"], map(_op, rows))]
+    return page("Operations", "tinyton_lab/ops/", introduction, *blocks)
+
+
+def _op(row: OpDef) -> list[str]:
+    operands = [f"{'*' if role.variadic else ''}{role.name}{'?' if role.optional else ''}" for role in row.roles]
+    attributes = [attribute.name + ("" if attribute.required else "?") for attribute in row.attributes]
+    notes = [row.doc]
+    if row.ulp:
+        notes.append(f"Within {row.ulp:g} ulp.")
+    if row.laws:
+        notes.append(f"Laws: {', '.join(row.laws)}.")
+    notes += [f"Not on {engine}: {reason}." for engine, reason in sorted(row.unsupported.items())]
+    if row.example:
+        notes.append(f"`{row.example}`")
+    return [code(row.name), code(" ".join(operands)), code(" ".join(attributes)), " ".join(notes)]
 
 
 def errors() -> str:

@@ -10,11 +10,13 @@ ROWS: tuple[Fault, ...] = (
         "IR text that does not parse",
         "this is not tile IR: {what}",
         "print a kernel's `tile` stage to see the form",
+        "The text of tile IR parses back into the IR it was printed from; text written by hand has to keep its form.",
     ),
     Fault(
         "TT9002",
         "IR that does not verify",
         "{what}",
         "this is a fault of the lab, not of your kernel: please report it",
+        "A pass left IR that breaks a rule of its level. The verifier stops the compilation before anything runs.",
     ),
 )
