@@ -76,6 +76,13 @@ def test_every_file_has_a_floor():
     assert sorted({top(name) for name in NAMES} - FLOOR.keys()) == []
 
 
+def test_the_drawing_shows_the_floors():
+    drawing = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```text\n")[1].split("  the ")[0]
+    lines = [re.sub(r"/|\.py|floor", "", line).split() for line in drawing.splitlines() if line.strip()]
+    drawn = {name: int(line[-1]) for line in lines for name in line[:-1]}
+    assert drawn == {name: floor for name, floor in FLOOR.items() if name != "_version"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_imports_run_down(path: Path):
     here = top(module_name(path))
