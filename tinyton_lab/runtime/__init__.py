@@ -1,0 +1,1 @@
+"""What runs kernels: the arrays behind their arguments, and one module per engine."""
