@@ -3,17 +3,19 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 EXTENSION := .venv/share/jupyter/labextensions/jupyterlab-tinyton
+comma := ,
 
 # Stamps hold the checksum of what they were made from, so that a checkout or a pull rebuilds only what changed.
 checksum = $(shell cat $(1) 2>/dev/null | cksum | tr ' ' -)
 INSTALLED = .venv/installed-$(call checksum,pyproject.toml constraints.txt)
-FRONTEND_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*' -not -path '*/lib/*' | LC_ALL=C sort)
+FRONTEND_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*' -not -path '*/lib/*' \
+    -not -name '*.tsbuildinfo' | LC_ALL=C sort)
 FRONTEND = .venv/frontend-$(call checksum,$(FRONTEND_SOURCES))
 
 .PHONY: lab demo test lint notebooks regen install frontend browser clean
 
 lab: $(INSTALLED)-lab $(FRONTEND)  ## open JupyterLab on the first notebook
-	$(BIN)/jupyter lab notebooks/01_first_kernel.ipynb
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/01_first_kernel.ipynb
 
 demo: $(INSTALLED)-lab  ## the same pipeline in the terminal
 	$(BIN)/tinyton demo
@@ -41,26 +43,37 @@ frontend: $(FRONTEND)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 # jsonschema's optional rfc3987-syntax costs 2.5 s at each start of Jupyter and nothing here uses it.
-$(INSTALLED)-%: .venv/bin/uv
-	rm -f .venv/installed-*
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \
-	    --editable '.[lab,cuda$(if $(filter dev,$*),$(comma)dev)]'
-	$(BIN)/uv pip uninstall --quiet --python $(BIN)/python rfc3987-syntax
-	touch $@ $(INSTALLED)-lab
+install = SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \
+    --editable '$(1)' && $(BIN)/uv pip uninstall --quiet --python $(BIN)/python rfc3987-syntax
 
-comma := ,
+$(INSTALLED)-lab: | .venv/bin/uv
+	rm -f .venv/installed-*
+	$(call install,.[lab$(comma)cuda])
+	touch $@
+
+$(INSTALLED)-dev: $(INSTALLED)-lab
+	$(call install,.[lab$(comma)cuda$(comma)dev])
+	touch $@
 
 # Without Node the lab still runs: the static views stand in for the front end.
-$(FRONTEND): | .venv/bin/uv
+NODE := $(shell command -v npm)
+NODE_MODULES = extensions/node_modules/installed-$(call checksum,extensions/package-lock.json)
+
+$(NODE_MODULES):
+	cd extensions && npm ci --no-audit --no-fund
+	touch $@
+
+ifdef NODE
+$(FRONTEND): $(NODE_MODULES) | $(INSTALLED)-lab
 	rm -f .venv/frontend-*
-	if command -v npm >/dev/null; then \
-	    PATH="$(CURDIR)/$(BIN):$$PATH" && cd extensions && npm ci --no-audit --no-fund && npm run build; \
-	else \
-	    echo 'No Node.js: the front end is not built.'; \
-	fi
+	cd extensions && PATH="$(CURDIR)/$(BIN):$$PATH" npm run build
 	mkdir -p $(dir $(EXTENSION))
 	ln -sfn ../../../../tinyton_lab/labextension $(EXTENSION)
 	touch $@
+else
+$(FRONTEND): | $(INSTALLED)-lab
+	@echo 'No Node.js: the front end is not built.'
+endif
 
 # The browser tests drive Debian's Chromium; where it cannot be had they skip and say so.
 browser:
