@@ -47,7 +47,8 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
     value = high + upper
     value_error = _two_sum_error(high, upper, value)
     exact = value + _add_to_odd(upper_error, value_error)
-    return np.where(np.isfinite(high) & np.isfinite(z) & np.isfinite(low), exact, high + z)
+    finite = np.isfinite(high) & np.isfinite(z) & np.isfinite(low)
+    return np.where(finite, exact, high + z)  # pyright: ignore[reportUnknownVariableType]: x, y, z are any arrays
 
 
 def _product_error(x: Any, y: Any, product: Any) -> Any:

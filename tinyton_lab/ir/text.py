@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,7 +85,7 @@ def _operands(op: Op) -> str:
     return f" {', '.join(words)}" if words else ""
 
 
-def attributes_text(attrs: dict[str, Any], spell_type: Callable[[Tile], str] = str) -> str:
+def attributes_text(attrs: Mapping[str, Any], spell_type: Callable[[Tile], str] = str) -> str:
     """Print attributes as ``{axis = 0, to = f32}`` with a leading blank; None values are left out."""
     known = {name: value for name, value in attrs.items() if value is not None}
     if not known:
