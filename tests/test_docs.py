@@ -5,16 +5,16 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.samples import run_sample
+from tests.samples import FENCE, samples
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in sorted((ROOT / "tinyton_lab").rglob("*.py"))
@@ -26,18 +26,11 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def samples(page: Path, language: str) -> list[tuple[int, str]]:
-    """The fenced samples of a page in one language, each with its first line's number."""
-    text = page.read_text(encoding="utf-8")
-    fences = [match for match in FENCE.finditer(text) if match[1] == language]
-    return [(text.count("\n", 0, match.start(2)) + 1, match[2]) for match in fences]
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if samples(page, "python")], ids=relative)
 def test_samples_run(page: Path):
-    namespace: dict[str, Any] = {}
-    for line, text in samples(page, "python"):
-        run_sample("\n" * (line - 1) + text, relative(page), namespace)
+    command = [sys.executable, "-W", "error", "-m", "tests.samples", str(page)]
+    seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert seen.returncode == 0, seen.stderr
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if samples(page, "pycon")], ids=relative)
@@ -68,3 +61,10 @@ def test_links_lead_somewhere(page: Path):
             found = (page.parent / file).resolve() if file else page
             assert found.exists(), f"{relative(page)} links to {target}"
             assert not anchor or anchor in anchors(found), f"{relative(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_make_commands_exist(page: Path):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    told = set(re.findall(r"(?:`|^)make (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert told - targets == set()
