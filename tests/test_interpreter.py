@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -15,32 +14,13 @@ from tinyton_lab import interpreter
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.ir.parse import parse_function
 from tinyton_lab.ops import OPS
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A numpy array as an argument."""
-
-    name: str
-    array: Any
-
-    @property
-    def address(self) -> int:
-        return self.array.ctypes.data
-
-    @property
-    def first_byte(self) -> int:
-        return np.lib.array_utils.byte_bounds(self.array)[0]
-
-    @property
-    def last_byte_exclusive(self) -> int:
-        return np.lib.array_utils.byte_bounds(self.array)[1]
+from tinyton_lab.runtime.buffers import buffer_of
 
 
 def run(text: str, grid: tuple[int, int, int], *arguments: Any) -> None:
     function = parse_function(text, OPS)
     names = [parameter.name for parameter in function.parameters]
-    wrapped = [Buffer(n, a) if isinstance(a, np.ndarray) else a for n, a in zip(names, arguments, strict=True)]
+    wrapped = [buffer_of(n, a) if isinstance(a, np.ndarray) else a for n, a in zip(names, arguments, strict=True)]
     interpreter.run(function, grid, wrapped)
 
 

@@ -30,10 +30,14 @@ ELEMENTS_PER_BATCH = 1 << 19
 
 
 class Buffer(Extent, Protocol):
-    """An array argument: its extent, and the array that keeps the memory alive (its strides tell the gaps)."""
+    """An array argument: its extent, and the strides in bytes that tell its gaps. The caller keeps it alive."""
 
     @property
-    def array(self) -> Any: ...
+    def dtype(self) -> DType: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
 
 
 def run(function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
@@ -377,7 +381,7 @@ class Memory:
 
     def __init__(self, buffer: Buffer) -> None:
         self.buffer = buffer
-        self.first, self.last = int(buffer.first_byte), int(buffer.last_byte_exclusive)
+        self.first, self.last = buffer.first, buffer.last
         self.gaps = _byte_map(buffer)
         self.flat_by_dtype: dict[np.dtype[Any], tuple[int, Array]] = {}
 
@@ -405,16 +409,15 @@ class Memory:
 
 def _byte_map(buffer: Buffer) -> Array | None:
     """For a view with gaps, one flag per byte of its extent; None where every byte belongs to an element."""
-    array, first, last = buffer.array, int(buffer.first_byte), int(buffer.last_byte_exclusive)
-    strides, lengths = array.strides, array.shape
-    if array.size * array.itemsize >= last - first and array.flags.forc:
+    extent, element_bytes = buffer.last - buffer.first, buffer.dtype.bytes
+    strided = [(n, stride) for n, stride in zip(buffer.shape, buffer.strides) if stride and n > 1]
+    if not extent or prod(n for n, _ in strided) * element_bytes == extent:
         return None
-    offsets = np.zeros(1, np.int64)
-    for stride, length in zip(strides, lengths):
-        offsets = (offsets[:, None] + np.arange(length if stride else 1) * stride).reshape(-1)
-    flags = np.zeros(last - first, bool)
-    offsets += int(buffer.address) - first
-    for byte in range(array.itemsize):
+    offsets = np.array([buffer.address - buffer.first])
+    for length, stride in strided:
+        offsets = (offsets[:, None] + np.arange(length) * stride).reshape(-1)
+    flags = np.zeros(extent, bool)
+    for byte in range(element_bytes):
         flags[offsets + byte] = True
     return None if flags.all() else flags
 

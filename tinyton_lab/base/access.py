@@ -10,9 +10,9 @@ from tinyton_lab.base.source import Span
 
 
 class Extent(Protocol):
-    """Where an argument lies: its first element is at `address`; its bytes are ``first_byte .. last_byte_exclusive``.
+    """Where an argument lies: its first element is at `address`, its bytes are ``first <= address < last``.
 
-    `first_byte` is below `address` for a view with negative strides.
+    `first` is below `address` for a view with negative strides.
     """
 
     @property
@@ -20,9 +20,9 @@ class Extent(Protocol):
     @property
     def address(self) -> int: ...
     @property
-    def first_byte(self) -> int: ...
+    def first(self) -> int: ...
     @property
-    def last_byte_exclusive(self) -> int: ...
+    def last(self) -> int: ...
 
 
 def out_of_bounds(
@@ -58,16 +58,16 @@ def misaligned(span: Span | None, access: str, address: int, element_bytes: int,
 
 def _extent(argument: Extent, element_bytes: int) -> str:
     """The elements an argument has, counted from its first: ``the elements 0 to 9``."""
-    first = -((argument.address - argument.first_byte) // element_bytes)
-    count = (argument.last_byte_exclusive - argument.first_byte) // element_bytes
+    first = -((argument.address - argument.first) // element_bytes)
+    count = (argument.last - argument.first) // element_bytes
     return f"the elements {first} to {first + count - 1}" if count else "no elements"
 
 
 def _neighbour(address: int, argument: Extent, arguments: Sequence[Extent]) -> str:
     """Name the other argument that holds the address, or say nothing."""
     for other in arguments:
-        if other.name != argument.name and other.first_byte <= address < other.last_byte_exclusive:
+        if other.name != argument.name and other.first <= address < other.last:
             return f"; that place belongs to {other.name}"
-    if argument.first_byte <= address < argument.last_byte_exclusive:
+    if argument.first <= address < argument.last:
         return f"; that place lies between the elements of the view passed as {argument.name}"
     return ""
