@@ -1,0 +1,317 @@
+"""Run machine code over a grid: pack arguments, share programs among threads, turn a bad access into a fault.
+
+It knows the frame a native entry works from and nothing of how the code was made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any
+
+from tinyton_lab.base import knobs
+from tinyton_lab.base.access import out_of_bounds
+from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.base.dtypes import DType
+from tinyton_lab.base.source import Span
+from tinyton_lab.llvm import native
+from tinyton_lab.runtime import frame
+from tinyton_lab.runtime.buffers import Buffer
+
+PARALLEL_UNITS = 1 << 18  # lane operations below which waking a thread costs more than it saves
+_CHUNKS_PER_THREAD = 8
+_SCALAR_CODES = {("float", 64): "d", ("float", 32): "f4x", ("float", 16): "H6x", ("float", 8): "B7x"}
+
+
+@dataclass(frozen=True, slots=True)
+class CpuParameter:
+    """One run-time parameter: a scalar of `dtype`, or a pointer to elements of it."""
+
+    name: str
+    dtype: DType
+    pointer: bool
+
+    @property
+    def struct_code(self) -> str:
+        """How it lies in the frame, in the words of `struct`: four slots for a pointer, one for a scalar."""
+        if self.pointer:
+            return "4Q"
+        return _SCALAR_CODES.get((self.dtype.kind, self.dtype.bits), "q" if self.dtype.signed else "Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An op that touches memory: where it was written, ``load`` or ``store``, and how many bytes an element has."""
+
+    span: Span | None
+    action: str
+    element_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """An argument as a fault needs it, read back from its slots."""
+
+    name: str
+    address: int
+    first_byte: int
+    last_byte_exclusive: int
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCode:
+    """What the code generator makes of one kernel.
+
+    `text` is the LLVM module, `line_uids` the op of each of its lines (0: none). `work` estimates the lane operations
+    of one program, `scratch_bytes` is what each thread needs. `accesses` maps the number of each op that touches memory
+    to what a fault says of it.
+    """
+
+    name: str
+    text: str
+    line_uids: tuple[int, ...]
+    parameters: tuple[CpuParameter, ...]
+    scratch_bytes: int
+    work: int
+    checked: bool
+    machine: native.Machine
+    accesses: Mapping[int, Access] = field(default_factory=dict[int, Access])
+
+    def assembly(self) -> str:
+        """The machine code as assembler text; made when asked for."""
+        return native.session(self.machine).assembly(self.text)
+
+
+_VIEWS: dict[tuple[int, ...], array[int]] = {}  # tables stay: a running kernel may read them
+
+
+def pointer_slots(buffer: Buffer) -> tuple[int, int, int, int]:
+    """The four slots of a pointer argument."""
+    levels = frame.view_levels(buffer.shape, buffer.strides, buffer.dtype.bytes)
+    table = 0
+    if levels is not None and buffer.last > buffer.first:
+        table = _VIEWS.setdefault(levels, array("q", levels)).buffer_info()[0]
+    return buffer.address, buffer.first, buffer.last - buffer.first, table
+
+
+class CpuKernel:
+    """A compiled kernel, ready to launch from any thread.
+
+    ``launch(grid, values)`` runs it: `grid` is three positive ints, `values` the arguments' slots in order, flat: for a
+    pointer ``address, first, limit, view`` (see `pointer_slots`; for a gapless array ``address, address, bytes, 0``),
+    for a scalar its value (a float as a Python float; f16, bf16 and fp8 as their bits). The caller keeps the arrays
+    alive. Raises TT4001 for an access outside its array; KeyboardInterrupt ends a launch within a second.
+    """
+
+    def __init__(self, code: CpuCode) -> None:
+        self.code = code
+        self._module = native.session(code.machine).link(code.text, ("enter", "run"))
+        self._enter: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._module.addresses["enter"])
+        self.run: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self._module.addresses["run"])
+        layout = Struct("=7q8x" + "".join(parameter.struct_code for parameter in code.parameters))
+        self._pack = layout.pack_into
+        self._slots = frame.THREAD_SLOTS + layout.size // frame.SLOT_BYTES
+        self._frames: list[Frame] = []
+
+    def launch(self, grid: tuple[int, int, int], values: Sequence[int | float]) -> None:
+        """Run all programs of the grid and wait for them."""
+        frames = self._frames
+        current = frames.pop() if frames else Frame(self._slots, self.code.scratch_bytes)
+        x, y, z = grid
+        total = x * y * z
+        if total > 1 and total * self.code.work >= PARALLEL_UNITS and (threads := thread_count()) > 1:
+            chunk = max(total // (threads * _CHUNKS_PER_THREAD), 1)
+            self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, *values)
+            faults = self._run_shared(current, threads)
+        else:
+            self._pack(current.slots, _JOB_AT, 0, total, total, 0, x, y, z, *values)
+            faults = [current.fault()] if self._enter(current.address) == frame.FAULT else []
+        frames.append(current)
+        if faults:
+            raise self._fault(min(faults), grid, values)
+
+    def _run_shared(self, current: Frame, threads: int) -> list[tuple[int, ...]]:
+        job = _Job(self.run, current, self.code.scratch_bytes)
+        _POOL.offer(job, threads - 1)
+        try:
+            if self._enter(current.address) == frame.FAULT:
+                job.faults.append(current.fault())
+        except BaseException:
+            current.stop()
+            raise
+        finally:
+            job.finish()
+        return job.faults
+
+    def _fault(self, record: tuple[int, ...], grid: tuple[int, int, int], values: Sequence[Any]) -> TinytonError:
+        program, uid, argument, address = record
+        x, y, _ = grid
+        access = self.code.accesses[uid]
+        extents = self._extents(values)
+        return out_of_bounds(
+            access.span,
+            access.action,
+            address,
+            access.element_bytes,
+            (program % x, program // x % y, program // (x * y)),
+            extents.get(argument) or _Extent("memory of no argument", 0, 0, 0),
+            tuple(extents.values()),
+        )
+
+    def _extents(self, values: Sequence[Any]) -> dict[int, _Extent]:
+        extents: dict[int, _Extent] = {}
+        at = 0
+        for index, parameter in enumerate(self.code.parameters):
+            if parameter.pointer:
+                address, first, limit = values[at : at + 3]
+                extents[index] = _Extent(parameter.name, address, first, first + limit)
+            at += frame.POINTER_SLOTS if parameter.pointer else 1
+        return extents
+
+
+_JOB_AT = frame.THREAD_SLOTS * frame.SLOT_BYTES
+_SCRATCH_ALIGNMENT = 64
+
+
+class Frame:
+    """The memory block of one thread and, for a thread that launches, of its job. Used by one thread at a time."""
+
+    __slots__ = ("_scratch", "_scratch_bytes", "address", "slots")
+
+    def __init__(self, slots: int, scratch_bytes: int, signals: bool = True) -> None:
+        self.slots: Any = (ctypes.c_int64 * slots)()
+        self.address = ctypes.addressof(self.slots)
+        self._scratch_bytes = -1
+        self.reserve(scratch_bytes)
+        if signals:
+            for slot, name in _INTERPRETER:
+                self.slots[slot] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+
+    def reserve(self, scratch_bytes: int) -> None:
+        """Make sure that the scratch memory is at least that large."""
+        if scratch_bytes > self._scratch_bytes:
+            self._scratch_bytes = scratch_bytes
+            self._scratch: Any = ctypes.create_string_buffer(scratch_bytes + _SCRATCH_ALIGNMENT)
+            start = ctypes.addressof(self._scratch)
+            self.slots[frame.SCRATCH] = start + -start % _SCRATCH_ALIGNMENT
+
+    def stop(self) -> None:
+        """Ask all threads of the job to stop."""
+        self.slots[frame.THREAD_SLOTS + frame.STOP] = 1
+
+    def fault(self) -> tuple[int, int, int, int]:
+        """The access that failed: linear program number, op, parameter, address."""
+        slots = self.slots
+        return (
+            slots[frame.FAULT_PROGRAM],
+            slots[frame.FAULT_OP],
+            slots[frame.FAULT_ARGUMENT],
+            slots[frame.FAULT_ADDRESS],
+        )
+
+
+_INTERPRETER = (
+    (frame.SAVE_THREAD, "PyEval_SaveThread"),
+    (frame.RESTORE_THREAD, "PyEval_RestoreThread"),
+    (frame.CHECK_SIGNALS, "PyErr_CheckSignals"),
+)
+
+
+def thread_count() -> int:
+    """Threads that a launch may use: ``TINYTON_CPU_THREADS``, or one per core of this process."""
+    wanted = knobs.CPU_THREADS.integer()
+    if wanted > 0:
+        return wanted
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Job:
+    """One launch that several threads share. Threads that come too late find it closed."""
+
+    def __init__(self, run: Any, owner: Frame, scratch_bytes: int) -> None:
+        self.run, self.owner, self.scratch_bytes = run, owner, scratch_bytes
+        self.faults: list[tuple[int, ...]] = []
+        self._lock, self._idle = threading.Lock(), threading.Lock()
+        self._active, self._closed = 0, False
+
+    def help(self, worker: Frame) -> None:
+        """Run programs of this job until none is left."""
+        with self._lock:
+            if self._closed:
+                return
+            self._active += 1
+            if self._active == 1:
+                self._idle.acquire()
+        try:
+            worker.reserve(self.scratch_bytes)
+            job = self.owner.address + _JOB_AT
+            if self.run(job, worker.address) == frame.FAULT:
+                self.faults.append(worker.fault())
+        finally:
+            with self._lock:
+                self._active -= 1
+                if not self._active:
+                    self._idle.release()
+
+    def finish(self) -> None:
+        """Close the job and wait for those who are at it; an interrupt meanwhile stops them, then goes on."""
+        with self._lock:
+            self._closed = True
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                with self._idle:
+                    break
+            except KeyboardInterrupt as caught:
+                interrupt = caught
+                self.owner.stop()
+        if interrupt is not None:
+            raise interrupt
+
+
+class _Pool:
+    """Threads that wait for jobs. They are started when first needed and live as long as the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: list[_Worker] = []
+
+    def offer(self, job: _Job, helpers: int) -> None:
+        """Wake up to `helpers` threads for a job; threads busy with another launch are left alone."""
+        with self._lock:
+            while len(self._workers) < helpers:
+                self._workers.append(_Worker())
+            for worker in self._workers[:helpers]:
+                if worker.job is None:
+                    worker.job = job
+                    worker.wake.release()
+
+    def forget(self) -> None:
+        """Start anew: in a forked child no thread but the forking one is left."""
+        self.__init__()
+
+
+class _Worker:
+    def __init__(self) -> None:
+        self.job: _Job | None = None
+        self.wake = threading.Lock()
+        self.wake.acquire()
+        self.frame = Frame(frame.THREAD_SLOTS, 0, signals=False)
+        threading.Thread(target=self._serve, name="tinyton-cpu", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self.wake.acquire()
+            if self.job is not None:
+                self.job.help(self.frame)
+                self.job = None
+
+
+_POOL = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.forget)
