@@ -200,6 +200,6 @@ runtimeVersion: 0, emissionKind: DebugDirectivesOnly)
 !2 = !{{i32 2, !"Debug Info Version", i32 3}}
 !3 = !DISubroutineType(types: !4)
 !4 = !{{null}}
-!5 = distinct !DISubprogram(name: "{entry}", file: !1, line: 1, type: !3, scopeLine: 1, \
+!5 = distinct !DISubprogram(name: "{entry}", file: !1, line: 0, type: !3, scopeLine: 0, \
 spFlags: DISPFlagDefinition, unit: !0)
 """

@@ -19,4 +19,12 @@ ROWS: tuple[Fault, ...] = (
         "this is a fault of the lab, not of your kernel: please report it",
         "A pass left IR that breaks a rule of its level. The verifier stops the compilation before anything runs.",
     ),
+    Fault(
+        "TT9003",
+        "LLVM could not generate code",
+        "LLVM could not generate code: {what}",
+        "this is a fault of the lab, not of your kernel: please report it",
+        "LLVM ends its process where it cannot select an instruction. Code for GPUs is generated in a process of its "
+        "own, so that the session lives on; the message is LLVM's.",
+    ),
 )
