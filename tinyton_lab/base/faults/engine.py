@@ -18,4 +18,27 @@ def kernel(x):
 tt.inspect(kernel, np.zeros(1, np.float32), target="sm_12345")
 """,
     ),
+    Fault(
+        "TT5010",
+        "A CUDA tool is missing",
+        "{tool} is not installed",
+        "pip install tinyton_lab[cuda]",
+        "Machine code and its listing are made by NVIDIA's own linker and disassembler. They come as Python packages "
+        "and need neither a GPU nor a driver; everything up to PTX works without them.",
+    ),
+    Fault(
+        "TT5011",
+        "PTX that the assembler refuses",
+        "the assembler refuses this PTX: {what}",
+        "read the line it names in the `ptx` stage; if the lab made this PTX, please report it",
+        "PTX is checked when it is turned into machine code for one architecture.",
+    ),
+    Fault(
+        "TT5012",
+        "Not available on this GPU target",
+        "{op} of {type} cannot be compiled for {target}: {reason}",
+        "run it on the engine {engine}, or choose another target",
+        "Some operations and element types exist on some architectures only, or have no GPU code yet. Every op is "
+        "checked before code is generated.",
+    ),
 )
