@@ -403,7 +403,7 @@ class Memory:
             start = self.first & -size
             count = -(-(self.last - start) // size)
             raw = (ctypes.c_char * (count * size)).from_address(start)
-            self.flat_by_dtype[dtype] = start, np.frombuffer(raw, dtype, count)
+            self.flat_by_dtype[dtype] = start, np.frombuffer(memoryview(raw), dtype, count)
         return self.flat_by_dtype[dtype]
 
 

@@ -59,8 +59,8 @@ class _Extent:
 
     name: str
     address: int
-    first_byte: int
-    last_byte_exclusive: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
