@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-VOID = frozenset(("img", "br", "hr"))
+VOID = frozenset(("img", "br", "hr", "meta"))
 
 
 class Markup(str):
