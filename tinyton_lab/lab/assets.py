@@ -10,6 +10,6 @@ STATIC = Path(__file__).parent / "static"
 
 @cache
 def module(name: str) -> str | None:
-    """The text of the built module `name` (``viewer``, ``inspector``, ``page``), or None in a checkout where it was not built."""
+    """The text of the built module `name` (``viewer``, ``inspector``, ``page``); None where it was not built."""
     path = STATIC / f"{name}.js"
     return path.read_text(encoding="utf-8") if path.is_file() else None

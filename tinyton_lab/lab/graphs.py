@@ -1,4 +1,4 @@
-"""Draws the tree and the dataflow of a compilation: DOT from the text of its stages, SVG where Graphviz can be found."""
+"""Draws the tree and the dataflow of a compilation: DOT from the text of its stages, SVG where Graphviz is."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def graphs(compilation: Compilation) -> tuple[Graph, ...]:
 
 def tree_dot(stage: Stage) -> str:
     """The DOT text of an indented tree: one node per line, an edge to each child."""
-    drawing = graphviz.Digraph(stage.name, **_STYLE)
+    drawing = graphviz.Digraph("tree", **_STYLE)
     open_nodes: list[tuple[int, str]] = []
     for index, (depth, text, uids) in enumerate(_tree_lines(stage)):
         name = f"n{index}"
@@ -57,7 +57,7 @@ def tree_dot(stage: Stage) -> str:
 
 def flow_dot(stage: Stage) -> str:
     """The DOT text of the dataflow of a stage in SSA form: one node per op, an edge from each value to its uses."""
-    drawing = graphviz.Digraph(stage.name, **_STYLE)
+    drawing = graphviz.Digraph("dataflow", **_STYLE)
     made: dict[str, str] = {}
     for index, line in enumerate(stage.text.splitlines()):
         head = _HEAD.match(line) or _BLOCK.match(line)
@@ -80,7 +80,7 @@ def flow_dot(stage: Stage) -> str:
 
 
 def render_svg(dot: str) -> str:
-    """Lay out DOT text with the wheel's Graphviz, else with the system's; "" where there is none or it takes too long."""
+    """Lay out DOT text with the wheel's Graphviz, else with the system's; "" without one or where it takes too long."""
     return _render(dot, *(str(binary) for binary in _binaries()))
 
 

@@ -1,4 +1,4 @@
-"""A compilation as one HTML file that needs nothing else: the record, the viewer, and the static card below for the rest."""
+"""A compilation as one HTML file that needs nothing else: the record, the viewer, and the static card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def to_html(compilation: Compilation, recording: Recording | None = None) -> str
     card = Markup(html.card(compilation, recording, drawn))
     head = [
         element("meta", charset="utf-8"),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        element("meta", **{"http-equiv": "Content-Security-Policy", "content": _POLICY}),
         element("title", f"{compilation.kernel} \u2013 tinyton_lab"),
         element("style", Markup(_STYLE)),
     ]
