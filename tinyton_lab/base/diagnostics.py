@@ -21,7 +21,7 @@ class TinytonError(Exception):
 
     `code` is ``TTnnnn``; `span` where it happened (None for launch faults); `notes` further places; `hint` the cure.
 
-    >>> raise_at = error("TT1001", name="lenght", close="length")
+    >>> raise_at = error("TT1001", name="lenght", hint="did you mean 'length'?")
     >>> raise_at.code
     'TT1001'
     """

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from tinyton_lab.frontend.lower import Lowered, arguments_at_run_time, lower
+from tinyton_lab.frontend.reached import Reached
 from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
+from tinyton_lab.frontend.source_ast import ParsedFunction, parse
 
-__all__ = ["ArgumentType", "Constant", "Runtime"]
+__all__ = [
+    "ArgumentType", "Constant", "Lowered", "ParsedFunction", "Reached", "Runtime", "arguments_at_run_time", "lower",
+    "parse",
+]  # fmt: skip

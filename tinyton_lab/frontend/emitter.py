@@ -1,0 +1,69 @@
+"""Carry out the language by appending ops to a function of tile IR. Knows no syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.source import Span
+from tinyton_lab.ir.build import Builder
+from tinyton_lab.ir.core import Block, Function, Value
+from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.ir.types import Tile
+from tinyton_lab.language.value import TileValue, make
+from tinyton_lab.ops import control, reduction
+
+Call = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
+
+
+class IrEmitter:
+    """An emitter whose handles are values of the IR; `call_function` inlines functions written in the language."""
+
+    def __init__(self, function: Function, dialect: str, call_function: Call) -> None:
+        self.function, self.dialect, self._call = function, dialect, call_function
+        self.builder = Builder(function)
+
+    def call(self, function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        return self._call(function, args, keywords)
+
+    @property
+    def span(self) -> Span | None:
+        return self.builder.span
+
+    @span.setter
+    def span(self, span: Span | None) -> None:
+        self.builder.span = span
+
+    def value(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Value:
+        return self.builder.emit(row, operands, attrs).results[0]
+
+    def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+        self.builder.emit(row, operands, attrs)
+
+    def reduce(self, inputs: Sequence[Value], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+        span = self.span
+        scalars = [Tile(value.type.element) for value in inputs]
+        names = [side + (str(i) if len(inputs) > 1 else "") for side in "ab" for i in range(len(inputs))]
+        block, values = self.block([*scalars, *scalars], names)
+        with self.builder.inside(block):
+            self.end(control.yield_, [x.handle for x in combine(*values)], span)
+        self.span = span
+        return self.builder.emit(reduction.reduce, inputs, {"axis": axis}, blocks=(block,)).results
+
+    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
+        if kind == "print":
+            raise error("TT1027", self.span)
+
+    # What the front end's control flow needs besides.
+    def block(self, types: Sequence[Tile], names: Sequence[str]) -> tuple[Block, list[TileValue]]:
+        """A new block with arguments, as values of the kernel."""
+        block, prefix = Block(), self.function.new_uid() if types else 0
+        arguments = [block.add_argument(type, f"{prefix}.{name}") for type, name in zip(types, names, strict=True)]
+        return block, [make(value.type, value) for value in arguments]
+
+    def end(self, terminator: OpDef, values: Sequence[Value], span: Span | None = None) -> None:
+        """End the block at work."""
+        if span is not None:
+            self.span = span
+        self.builder.emit(terminator, values)

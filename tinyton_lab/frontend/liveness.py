@@ -1,0 +1,77 @@
+"""Which names a statement stores and which are still needed after it: a backward walk over the syntax tree.
+
+From these sets the front end knows what a loop carries and what a branch must merge, without a trial run of the body.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+Names = frozenset[str]
+NOTHING: Names = frozenset()
+
+
+def reads(node: ast.AST | None) -> Names:
+    """All names that a tree reads."""
+    if node is None:
+        return NOTHING
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+def stores(nodes: Iterable[ast.AST]) -> Names:
+    """All names that trees store."""
+    found = (n for node in nodes for n in ast.walk(node))
+    return frozenset(n.id for n in found if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+
+
+def returns(node: ast.AST) -> bool:
+    """Whether a statement contains a ``return``."""
+    return any(isinstance(n, ast.Return) for n in ast.walk(node))
+
+
+class Liveness:
+    """Names needed after each branch and loop (`after`), and at each turn of a loop (`header`)."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.after: dict[ast.stmt, Names] = {}
+        self.header: dict[ast.stmt, Names] = {}
+        self.stored: dict[ast.stmt, Names] = {}
+        self._block(function.body, NOTHING)
+
+    def _block(self, statements: Sequence[ast.stmt], live: Names) -> Names:
+        for statement in reversed(statements):
+            live = self._statement(statement, live)
+        return live
+
+    def _statement(self, statement: ast.stmt, live: Names) -> Names:
+        match statement:
+            case ast.Return():
+                return reads(statement.value)
+            case ast.Assign() | ast.AnnAssign():
+                return (live - stores([statement])) | reads(statement)
+            case ast.AugAssign():
+                return live | reads(statement) | stores([statement.target])
+            case ast.If():
+                self.after[statement] = live
+                self.stored[statement] = stores([*statement.body, *statement.orelse])
+                arms = self._block(statement.body, live) | self._block(statement.orelse, live)
+                return arms | reads(statement.test)
+            case ast.For():
+                return self._loop(statement, stores([statement.target]), reads(statement.iter), NOTHING, live)
+            case ast.While():
+                return self._loop(statement, NOTHING, NOTHING, reads(statement.test), live)
+            case _:
+                return live | reads(statement)
+
+    def _loop(self, loop: ast.For | ast.While, bound: Names, before: Names, each: Names, live: Names) -> Names:
+        self.after[loop] = live
+        self.stored[loop] = stores(loop.body) | bound
+        header = live | each
+        while True:  # a name read at the top of the body is needed at its end
+            again = ((self._block(loop.body, header) | each) - bound) | live
+            if again == header:
+                break
+            header = again | header
+        self.header[loop] = header
+        return self._block(loop.orelse, header) | header | before

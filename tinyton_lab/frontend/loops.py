@@ -1,0 +1,304 @@
+"""Loops: what they run over, what they carry from turn to turn, and what they leave behind."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyton_lab.base.diagnostics import Note
+from tinyton_lab.base.dtypes import DType, int32, promote
+from tinyton_lab.frontend.branches import agree, condition, kind_of, same_constant
+from tinyton_lab.frontend.expressions import evaluate
+from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.ir.core import Block, Value
+from tinyton_lab.ir.types import Tile
+from tinyton_lab.language import core, semantic
+from tinyton_lab.language.emission import is_number, static, to_value, unwrap
+from tinyton_lab.language.types import spell
+from tinyton_lab.language.value import TileValue, make
+from tinyton_lab.ops import control
+
+UNROLL_LIMIT = 1 << 14  # turns of a loop that is unrolled
+Body = Callable[[], None]
+
+
+class Carried:
+    """The names that a loop carries, flattened to scalars and tiles."""
+
+    def __init__(self, frame: Frame, loop: ast.For | ast.While) -> None:
+        self.frame, self.loop = frame, loop
+        liveness = frame.parsed.liveness
+        needed = liveness.stored[loop] & liveness.header[loop] & frame.names.keys()
+        self.names = sorted(name for name in needed if carries(frame.names[name]))
+        self.constant = {name: frame.names[name] for name in sorted(needed) if not carries(frame.names[name])}
+        self.starts = {name: frame.names[name] for name in self.names}
+        self.spans = {name: frame.bound[name] for name in self.names if name in frame.bound}
+        self.shapes: list[tuple[str, int]] = []
+        self.values: list[TileValue] = []
+        for name in self.names:
+            leaves = flatten(self.starts[name])
+            self.shapes.append((name, len(leaves)))
+            self.values += leaves
+
+    @property
+    def types(self) -> list[Tile]:
+        return [value.tile for value in self.values]
+
+    @property
+    def argument_names(self) -> list[str]:
+        return [name if n == 1 else f"{name}{i}" for name, n in self.shapes for i in range(n)]
+
+    def handles(self) -> list[Value]:
+        """The values before the loop; a known number becomes an op at the place where its name got it."""
+        emitter, found = self.frame.context.emitter, []
+        for (name, _), value in zip(self._spread(), self.values):
+            emitter.span = self.spans.get(name, self.frame.span(self.loop))
+            found.append(value.handle)
+        emitter.span = self.frame.span(self.loop)
+        return found
+
+    def _spread(self) -> list[tuple[str, int]]:
+        return [(name, i) for name, n in self.shapes for i in range(n)]
+
+    def bind(self, values: Sequence[TileValue]) -> None:
+        """Give the names these values: the arguments of the loop's block, or its results."""
+        place = 0
+        for name, n in self.shapes:
+            leaves = iter(values[place : place + n])
+            self.frame.names[name] = rebuild(self.starts[name], leaves)
+            self.frame.lost.pop(name, None)
+            place += n
+
+    def turned(self) -> list[Value]:
+        """The values after a turn. Raises TT2024 where a name changed its type."""
+        found: list[Value] = []
+        place = 0
+        for name, n in self.shapes:
+            after = self.frame.names.get(name)
+            for first, leaf in zip(self.values[place : place + n], self._leaves(name, after, n), strict=True):
+                found.append(self._same_type(name, first, leaf).handle)
+            place += n
+        for name, before in self.constant.items():
+            after = self.frame.names.get(name)
+            if after is not before and not (not carries(after) and same_constant(before, after)):
+                raise self._changed(name, before, after)
+        return found
+
+    def _leaves(self, name: str, after: Any, count: int) -> list[Any]:
+        leaves = flatten(after, weak=True) if carries(after) else []
+        if len(leaves) != count:
+            raise self._changed(name, self.starts[name], after)
+        return leaves
+
+    def _same_type(self, name: str, first: TileValue, leaf: Any) -> TileValue:
+        _, value = agree(first, leaf)
+        if value.tile != first.tile:
+            raise self._changed(name, self.starts[name], self.frame.names.get(name))
+        return value
+
+    def _changed(self, name: str, before: Any, after: Any) -> Exception:
+        bound = self.frame.bound.get(name, self.frame.span(self.loop))
+        notes = tuple(Note("its value before the loop", span) for span in [self.spans.get(name)] if span is not None)
+        fields = {"name": name, "before": kind_of(before), "after": kind_of(after)}
+        fault = self.frame.fault("TT2024", self.loop, notes, **fields)
+        fault.span = bound
+        return fault
+
+    def forget_others(self, why: str) -> None:
+        """Names that only live inside the loop have no value after it."""
+        liveness = self.frame.parsed.liveness
+        for name in sorted(liveness.stored[self.loop] - set(self.names) - self.constant.keys()):
+            self.frame.lose(name, why, self.loop)
+
+
+def carries(value: Any) -> bool:
+    """Whether a loop can carry a value: scalars, tiles, numbers, and tuples of those."""
+    if isinstance(value, tuple):
+        return bool(value) and all(carries(item) for item in value)
+    return isinstance(value, TileValue) or is_number(value)
+
+
+def flatten(value: Any, weak: bool = False) -> list[Any]:
+    if isinstance(value, tuple):
+        return [leaf for item in value for leaf in flatten(item, weak)]
+    return [value if weak or isinstance(value, TileValue) else to_value(value)]
+
+
+def rebuild(like: Any, leaves: Any) -> Any:
+    return tuple(rebuild(item, leaves) for item in like) if isinstance(like, tuple) else next(leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What a ``for`` runs over: bounds, whether it is unrolled, and the options of `tl.range`."""
+
+    start: Any
+    end: Any
+    step: Any
+    unrolled: bool
+    options: dict[str, Any]
+
+
+def read_turns(frame: Frame, node: ast.For) -> Turns | tuple[Any, ...]:
+    """What a ``for`` runs over: a range, or the items of a compile-time tuple. Raises TT1022 for anything else."""
+    if isinstance(node.iter, ast.Call):
+        callee = evaluate(frame, node.iter.func)
+        if callee in (range, core.range, core.static_range):
+            return _read_range(frame, node.iter, callee)
+    items = evaluate(frame, node.iter)
+    if not isinstance(items, tuple):
+        raise frame.fault("TT1022", node.iter, name=kind_of(items))
+    return items
+
+
+def _read_range(frame: Frame, node: ast.Call, callee: Any) -> Turns:
+    args = [evaluate(frame, argument) for argument in node.args]
+    keywords = {keyword.arg: evaluate(frame, keyword.value) for keyword in node.keywords if keyword.arg}
+    name = "tl.range" if callee is core.range else callee.__name__
+    frame.at(node)
+    try:
+        turns = (
+            core.range(*args, **keywords) if callee is not core.static_range else core.static_range(*args, **keywords)
+        )
+    except TypeError as failure:
+        raise frame.fault("TT1007", node, name=name, why=str(failure).split("() ")[-1], signature="") from None
+    if callee is range and (keywords or not args):
+        raise frame.fault("TT1007", node, name=name, why="it takes one to three positions", signature="")
+    options = {key: static(value, f"the option {key}") for key, value in getattr(turns, "options", {}).items()}
+    unknown = sorted(options.keys() - core.LOOP_OPTIONS)
+    if unknown:
+        raise frame.fault("TT1007", node, name=name, why=f"it has no option {unknown[0]!r}", signature="")
+    return Turns(turns.start, turns.end, turns.step, callee is core.static_range, options)
+
+
+def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+    """Lower a ``for``; `run` lowers its body."""
+    if node.orelse:
+        raise frame.fault("TT1002", node, what="a loop with else")
+    turns = read_turns(frame, node)
+    if isinstance(turns, tuple):
+        return unroll(frame, node, turns, run)
+    bounds = [known_bound(x) for x in (turns.start, turns.end, turns.step)]
+    if bounds[2] == 0:
+        raise frame.fault("TT1018", node.iter, what=ast.unparse(node.iter), why="the step is zero")
+    if turns.unrolled:
+        numbers = [static(x, "a bound of static_range") for x in (turns.start, turns.end, turns.step)]
+        return unroll(frame, node, at_most(frame, node, numbers), run)
+    if None not in bounds and frame.context.rules.unroll(len(range(*bounds))):  # type: ignore[arg-type]
+        return unroll(frame, node, range(*bounds), run)  # type: ignore[arg-type]
+    return run_time_loop(frame, node, turns, run)
+
+
+def known_bound(value: Any) -> int | None:
+    value = unwrap(value)
+    value = value.known if isinstance(value, TileValue) else value
+    return value if isinstance(value, int) else None
+
+
+def at_most(frame: Frame, node: ast.For, bounds: Sequence[Any]) -> range:
+    """The turns of an unrolled loop. Raises TT1023 for too many."""
+    if not all(isinstance(bound, int) for bound in bounds):
+        raise frame.fault("TT1007", node.iter, name="static_range", why="its bounds must be integers", signature="")
+    turns = range(*bounds)
+    if len(turns) > UNROLL_LIMIT:
+        raise frame.fault("TT1023", node.iter, turns=len(turns), limit=UNROLL_LIMIT)
+    return turns
+
+
+def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+    """Lower the body once per item; the target is known at compile time in each turn."""
+    frame.loops += 1
+    for item in items:
+        assign_item(frame, node.target, item)
+        run(node.body)
+    frame.loops -= 1
+
+
+def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
+    if isinstance(target, ast.Name):
+        return frame.bind(target.id, item, target)
+    if isinstance(target, ast.Tuple) and isinstance(item, tuple) and len(target.elts) == len(item):
+        for part, value in zip(target.elts, item, strict=True):
+            assign_item(frame, part, value)
+        return None
+    raise frame.fault("TT1019", target, targets=ast.unparse(target), values=kind_of(item))
+
+
+def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+    """Emit a ``for`` op; the names it carries are its block's arguments."""
+    if not isinstance(node.target, ast.Name):
+        raise frame.fault("TT1019", node.target, targets=ast.unparse(node.target), values="an integer")
+    emitter = frame.context.emitter
+    frame.at(node.iter)
+    bounds, index = loop_bounds(frame, node, turns)
+    carried = Carried(frame, node)
+    starts = carried.handles()
+    block, values = emitter.block([index, *carried.types], [node.target.id, *carried.argument_names])
+
+    def body() -> None:
+        carried.bind(values[1:])
+        frame.bind(node.target.id, values[0], node.target)  # type: ignore[union-attr]
+        run(node.body)
+
+    lower_body(frame, node, block, carried, body)
+    op = emitter.builder.emit(control.for_, [*bounds, *starts], turns.options, carried.types, (block,))
+    leave(frame, node, carried, op.results)
+
+
+def lower_body(frame: Frame, node: ast.For | ast.While, block: Block, carried: Carried, body: Body) -> None:
+    """Lower a loop's body into its block, which ends by yielding what is carried."""
+    emitter = frame.context.emitter
+    frame.loops += 1
+    with frame.branch(), emitter.builder.inside(block):
+        body()
+        frame.at(node)
+        emitter.end(control.yield_, carried.turned())
+    frame.loops -= 1
+    frame.at(node)
+
+
+def leave(frame: Frame, node: ast.For | ast.While, carried: Carried, results: Sequence[Value]) -> None:
+    """Give the carried names the results of a loop; the other names of its body are lost."""
+    carried.bind([make(value.type, value) for value in results])
+    carried.forget_others("it gets a value inside this loop only, which may run no turn")
+
+
+def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> tuple[list[Value], Tile]:
+    """The bounds in their common integer type. Raises TT2027."""
+    values = [to_value(x) for x in (turns.start, turns.end, turns.step)]
+    dtype: DType | None = int32
+    for value in values:
+        if value.shape or value.tile.is_pointer or value.element.kind == "float":
+            raise frame.fault("TT2027", node.iter, type=spell(value.tile))
+        dtype = promote(dtype, value.element) if dtype is not None else None
+    wanted = dtype or int32
+    return [semantic.convert(value, wanted).handle for value in values], Tile(wanted)
+
+
+def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+    """Emit a ``while`` op. Raises TT1022 for a condition that is always true."""
+    if node.orelse:
+        raise frame.fault("TT1002", node, what="a loop with else")
+    emitter = frame.context.emitter
+    carried = Carried(frame, node)
+    starts = carried.handles()
+    before, values = emitter.block(carried.types, carried.argument_names)
+    with frame.branch(), emitter.builder.inside(before):
+        carried.bind(values)
+        test = condition(frame, node.test, evaluate(frame, node.test))
+        if isinstance(test, bool):
+            if test:
+                raise frame.fault("TT1028", node.test)
+            return
+        emitter.end(control.condition, [test.handle, *(value.handle for value in values)])
+    block, values = emitter.block(carried.types, carried.argument_names)
+
+    def body() -> None:
+        carried.bind(values)
+        run(node.body)
+
+    lower_body(frame, node, block, carried, body)
+    op = emitter.builder.emit(control.while_, starts, None, carried.types, (before, block))
+    leave(frame, node, carried, op.results)

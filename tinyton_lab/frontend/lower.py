@@ -1,0 +1,142 @@
+"""Lower a kernel: bind its arguments, lower its body, inline the functions it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.protocol import DeviceFunction
+from tinyton_lab.base.source import Span
+from tinyton_lab.frontend.branches import kind_of
+from tinyton_lab.frontend.emitter import IrEmitter
+from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.frontend.reached import Reached
+from tinyton_lab.frontend.rules import DIALECTS, Rules
+from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
+from tinyton_lab.frontend.source_ast import ParsedFunction, parse
+from tinyton_lab.frontend.statements import execute
+from tinyton_lab.ir.core import Function, Parameter
+from tinyton_lab.language.emission import static, unwrap
+from tinyton_lab.language.value import EMITTER, make
+
+DEEPEST = 64  # calls within calls
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A kernel as tile IR, and what its code depends on besides its arguments."""
+
+    function: Function
+    reached: Reached
+
+
+class Lowering:
+    """One kernel while it is lowered."""
+
+    def __init__(self, function: Function, rules: Rules) -> None:
+        self.emitter = IrEmitter(function, rules.dialect, self._call)
+        self.rules = rules
+        self.reached = Reached()
+        self.stack: list[tuple[Callable[..., Any], Span | None]] = []
+
+    def _call(self, function: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        return self.inline(function, tuple(args), dict(keywords))
+
+    def inline(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Lower a call at the place at work. Raises TT1004 for recursion, TT1007 for arguments that do not bind."""
+        site = self.emitter.span
+        if not isinstance(function, DeviceFunction):
+            raise error("TT1005", site, name=getattr(function, "__name__", str(function)))
+        python = function.function
+        if function.dialect != self.rules.dialect and not self._neutral(function):
+            own = self.rules.dialect
+            kernel = self.stack[0][0].__name__
+            raise error("TT1017", site, name=python.__name__, dialect=function.dialect, kernel=kernel, own=own)
+        self._check_depth(python, site)
+        parsed = parse(python)
+        frame = Frame(self, parsed, site)
+        for name, value in self._bind(parsed, site, args, keywords).items():
+            frame.bind(name, value, parsed.node)
+        value = self.body(frame)
+        self.emitter.span = site
+        return value
+
+    def _neutral(self, function: DeviceFunction) -> bool:
+        return function.dialect == "both"
+
+    def _check_depth(self, python: Callable[..., Any], site: Span | None) -> None:
+        names = [called.__name__ for called, _ in self.stack]
+        if any(called is python for called, _ in self.stack):
+            raise error("TT1004", site, name=python.__name__, chain=" -> ".join([*names, python.__name__]))
+        if len(self.stack) >= DEEPEST:
+            raise error("TT1029", site, depth=DEEPEST, name=python.__name__)
+
+    def body(self, frame: Frame) -> Any:
+        """Lower the body of a function whose names are bound; gives what it returns."""
+        parsed = frame.parsed
+        self.stack.append((parsed.function, frame.call_site))
+        self.reached.source(parsed.function, parsed.source.text)
+        try:
+            outcome = execute(frame, parsed.node.body)
+        finally:
+            self.stack.pop()
+        return None if outcome is None else outcome.value
+
+    def _bind(
+        self, parsed: ParsedFunction, site: Span | None, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> dict[str, Any]:
+        try:
+            bound = parsed.signature.bind(*args, **keywords)
+        except TypeError as unbound:
+            raise error("TT1007", site, name=parsed.name, why=str(unbound), signature=parsed.signature_text) from None
+        bound.apply_defaults()
+        values = {name: unwrap(value) for name, value in bound.arguments.items()}
+        for name in parsed.constexprs & values.keys():
+            values[name] = static(values[name], f"the constexpr {name} of {parsed.name}")
+        return values
+
+
+def lower(
+    function: DeviceFunction, arguments: Mapping[str, ArgumentType], options: Mapping[str, Any] | None = None
+) -> Lowered:
+    """Lower a kernel for arguments of given types to tile IR.
+
+    `arguments` maps every parameter to its type or value; `options` become attributes of the function (``num_warps``,
+    ``math``, ``fp_fusion``). Faults of the source are TT1xxx and TT2xxx, located in it.
+    """
+    parsed = parse(function.function)
+    runtime = {name: given for name, given in arguments.items() if isinstance(given, Runtime) and given.known is None}
+    parameters = [
+        Parameter(name, given.tile, given.divisibility, parsed.argument_span(name)) for name, given in runtime.items()
+    ]
+    attrs = {"num_warps": 4, "dialect": function.dialect, **(options or {})}
+    lowering = Lowering(Function(parsed.name, parameters, attrs), DIALECTS[function.dialect])
+    frame = Frame(lowering, parsed, None)
+    _bind_arguments(frame, arguments)
+    token = EMITTER.set(lowering.emitter)
+    try:
+        returned = lowering.body(frame)
+    finally:
+        EMITTER.reset(token)
+    if returned is not None:
+        raise error("TT1026", parsed.span(parsed.node), name=parsed.name, what=kind_of(returned))
+    return Lowered(lowering.emitter.function, lowering.reached)
+
+
+def _bind_arguments(frame: Frame, arguments: Mapping[str, ArgumentType]) -> None:
+    values = dict(zip(arguments_at_run_time(arguments), frame.context.emitter.function.body.args, strict=True))
+    for name, given in arguments.items():
+        node = frame.parsed.argument_node(name)
+        if isinstance(given, Constant):
+            frame.bind(name, unwrap(given.value), node)
+        elif given.known is not None:
+            frame.bind(name, make(given.tile, known=given.known), node)
+        else:
+            frame.bind(name, make(given.tile, values[name]), node)
+
+
+def arguments_at_run_time(arguments: Mapping[str, ArgumentType]) -> list[str]:
+    """The names of the arguments that are parameters of the compiled kernel, in order."""
+    return [name for name, given in arguments.items() if isinstance(given, Runtime) and given.known is None]

@@ -1,0 +1,152 @@
+"""The syntax tree of a Python function and the source spans of its nodes. Knows Python's grammar, not the language."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import os
+import weakref
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.base.source import Source, Span
+from tinyton_lab.frontend.liveness import Liveness
+
+
+class ParsedFunction:
+    """A function's definition: `node` is its tree, `source` its text from the first decorator on."""
+
+    def __init__(self, function: Callable[..., Any], node: ast.FunctionDef, source: Source, line_offset: int) -> None:
+        self.function, self.node, self.source, self._line_offset = function, node, source, line_offset
+        self.name = function.__name__
+        self._spans: dict[ast.AST, Span] = {}
+        self._bytes = None if source.text.isascii() else [line.encode() for line in source.text.splitlines()]
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @cached_property
+    def signature_text(self) -> str:
+        """The parameters as written: ``(x, n, BLOCK: tl.constexpr)``."""
+        return f"({ast.unparse(self.node.args)})"
+
+    @cached_property
+    def constexprs(self) -> frozenset[str]:
+        """The names of the parameters that are annotated as compile-time values."""
+        return frozenset(name for name, node in self._arguments.items() if self._is_constexpr(node.annotation))
+
+    @cached_property
+    def _arguments(self) -> dict[str, ast.arg]:
+        given = self.node.args
+        return {a.arg: a for a in [*given.posonlyargs, *given.args, *given.kwonlyargs]}
+
+    def _is_constexpr(self, annotation: ast.expr | None) -> bool:
+        if annotation is None:
+            return False
+        head, *rest = ast.unparse(annotation).strip("'\"").split(".")
+        found = self.names.get(head)
+        for attribute in rest:
+            found = getattr(found, attribute, None)
+        return found is Constexpr
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The globals and closure of the function, for reading annotations."""
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=False)
+        return {**self.function.__globals__, **{name: cell.cell_contents for name, cell in cells if _filled(cell)}}
+
+    def argument_node(self, name: str) -> ast.AST:
+        """The node that declares a parameter."""
+        return self._arguments.get(name, self.node)
+
+    def argument_span(self, name: str) -> Span:
+        return self.span(self.argument_node(name))
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        return Liveness(self.node)
+
+    def span(self, node: ast.AST, call_site: Span | None = None) -> Span:
+        """Where a node stands in the source; inlined at `call_site` where it is given."""
+        found = self._spans.get(node)
+        if found is None:
+            found = self._spans[node] = self._make_span(node)
+        return found if call_site is None else found.at(call_site)
+
+    def _make_span(self, node: Any) -> Span:
+        if isinstance(node, ast.FunctionDef):  # the name, not the whole body
+            column = node.col_offset + len("def ")
+            return self._range(node.lineno, column, node.lineno, column + len(node.name.encode()))
+        return self._range(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+
+    def _range(self, line: int, column: int, end_line: int, end_column: int) -> Span:
+        line, end_line = line + self._line_offset, end_line + self._line_offset
+        return Span(self.source, line, self._character(line, column), end_line, self._character(end_line, end_column))
+
+    def _character(self, line: int, offset: int) -> int:
+        """The column in characters of a column in UTF-8 bytes."""
+        if self._bytes is None:
+            return offset
+        return len(self._bytes[line - self.source.first_line][:offset].decode(errors="ignore"))
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+_PARSED: weakref.WeakKeyDictionary[Callable[..., Any], ParsedFunction] = weakref.WeakKeyDictionary()
+
+
+def parse(function: Callable[..., Any]) -> ParsedFunction:
+    """Read and parse a function's source, once. Raises TT3012 where there is none, TT1010 for what is no ``def``."""
+    found = _PARSED.get(function)
+    if found is None:
+        found = _PARSED[function] = _parse(function)
+    return found
+
+
+def _parse(function: Callable[..., Any]) -> ParsedFunction:
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    first = code.co_firstlineno
+    if len(lines) < first or not lines[first - 1].strip():
+        raise error("TT3012", kernel=function.__name__)
+    text = "".join(inspect.getblock(lines[first - 1 :]))
+    source = Source(label(code.co_filename, function.__name__), text, first)
+    indented = text[:1].isspace()
+    try:
+        tree: Any = ast.parse("if 1:\n" + text if indented else text)
+    except SyntaxError:
+        raise error("TT1010", _first_line(source), name=function.__name__) from None
+    node = tree.body[0].body[0] if indented else tree.body[0]
+    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+        raise error("TT1010", _first_line(source), name=function.__name__)
+    return ParsedFunction(function, node, source, first - (2 if indented else 1))
+
+
+def _first_line(source: Source) -> Span:
+    line = source.line(source.first_line)
+    indent = len(line) - len(line.lstrip())
+    return Span(source, source.first_line, indent, source.first_line, max(len(line.rstrip()), indent + 1))
+
+
+def label(filename: str, function: str) -> str:
+    """How a source is called in messages and records: a stable name without paths, counters or temporary files.
+
+    >>> label("lab/softmax.py", "softmax"), label("<ipython-input-7>", "vadd"), label("cell:vadd", "vadd")
+    ('softmax.py', 'cell:vadd', 'cell:vadd')
+    """
+    if filename.startswith("cell:"):
+        return filename
+    if filename.startswith("<") or "ipykernel_" in filename:
+        return f"cell:{function}"
+    return os.path.basename(filename)

@@ -1,0 +1,194 @@
+"""Statements: assignment, branches, early return; what a kernel may not say is a located fault."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.frontend import branches, loops
+from tinyton_lab.frontend.expressions import apply_binary, evaluate
+from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.frontend.liveness import returns
+from tinyton_lab.language import core
+from tinyton_lab.language.emission import static
+from tinyton_lab.language.value import TileValue
+
+_NAMES = {
+    "Break": "break",
+    "Continue": "continue",
+    "Try": "try",
+    "TryStar": "try",
+    "With": "with",
+    "AsyncWith": "async with",
+    "AsyncFor": "async for",
+    "Delete": "del",
+    "Import": "import",
+    "ImportFrom": "import",
+    "Global": "global",
+    "Nonlocal": "nonlocal",
+    "FunctionDef": "a function inside a function",
+    "AsyncFunctionDef": "a function inside a function",
+    "ClassDef": "a class",
+    "Match": "match",
+    "TypeAlias": "type",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The value that a ``return`` gave."""
+
+    value: Any
+
+
+def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
+    """Lower statements in order; gives what they return, or None where they run through."""
+    for place, statement in enumerate(statements):
+        if isinstance(statement, ast.If):
+            outcome = branch(frame, statement, statements[place + 1 :])
+            if outcome is not None:
+                return outcome if isinstance(outcome, Returned) else None
+            continue
+        handler = _HANDLERS.get(type(statement))
+        if handler is None:
+            what = _NAMES.get(type(statement).__name__, type(statement).__name__)
+            raise frame.fault("TT1002", statement, what=what)
+        outcome = handler(frame, statement)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+class _Through:
+    """Says that the statements after a branch were lowered with it, and nothing was returned."""
+
+
+def branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | _Through | None:
+    """Lower an ``if``. Where an arm returns, the statements after it belong to the arms that do not."""
+    test = branches.condition(frame, node.test, evaluate(frame, node.test))
+    if isinstance(test, bool):
+        return execute(frame, node.body if test else node.orelse)
+    if not returns(node):
+        arms = [branches.arm(frame, lambda body=body: execute(frame, body)) for body in (node.body, node.orelse)]
+        branches.merge_names(frame, node, test, arms)
+        return None
+    if frame.loops:
+        raise frame.fault("TT1003", next(n for n in ast.walk(node) if isinstance(n, ast.Return)))
+    arms = [
+        branches.arm(frame, lambda body=body: _returned(execute(frame, [*body, *rest])))
+        for body in (node.body, node.orelse)
+    ]
+    value = branches.merge_values(frame, node, test, arms, "what this function returns")
+    return Returned(value)
+
+
+def _returned(outcome: Returned | None) -> Any:
+    return None if outcome is None else outcome.value
+
+
+def return_(frame: Frame, node: ast.Return) -> Returned:
+    if frame.loops:
+        raise frame.fault("TT1003", node)
+    return Returned(None if node.value is None else evaluate(frame, node.value))
+
+
+def assign(frame: Frame, node: ast.Assign) -> None:
+    value = frame.context.rules.assigned(evaluate(frame, node.value))
+    for target in node.targets:
+        store(frame, target, value)
+
+
+def store(frame: Frame, target: ast.expr, value: Any) -> None:
+    """Give a target its value. Raises TT1019 where a tuple does not fit, TT1002 for other targets."""
+    if isinstance(target, ast.Name):
+        frame.bind(target.id, value, target)
+        return
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        what = {"Starred": "a starred target", "Subscript": "assigning to a subscript"}.get(type(target).__name__)
+        raise frame.fault("TT1002", target, what=what or "assigning to an attribute")
+    starred = [part for part in target.elts if isinstance(part, ast.Starred)]
+    if starred:
+        raise frame.fault("TT1002", starred[0], what="a starred target")
+    if not isinstance(value, tuple) or len(value) != len(target.elts):
+        raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(value))
+    for part, item in zip(target.elts, value, strict=True):
+        store(frame, part, item)
+
+
+def annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    """``x: tl.constexpr = ...`` stays a compile-time value; other annotations say nothing."""
+    if node.value is None:
+        return
+    value = evaluate(frame, node.value)
+    if is_constexpr(frame, node.annotation):
+        frame.at(node)
+        value = static(value, f"the constexpr {ast.unparse(node.target)}")
+    else:
+        value = frame.context.rules.assigned(value)
+    store(frame, node.target, value)
+
+
+def is_constexpr(frame: Frame, annotation: ast.expr) -> bool:
+    """Whether an annotation, also a quoted one, means `constexpr`."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.split(".")[-1].lower() == "constexpr"
+    if not isinstance(annotation, (ast.Name, ast.Attribute)):
+        return False
+    return evaluate(frame, annotation) is Constexpr
+
+
+def augmented(frame: Frame, node: ast.AugAssign) -> None:
+    """``x += y`` is ``x = x + y``."""
+    if not isinstance(node.target, ast.Name):
+        what = "assigning to a subscript" if isinstance(node.target, ast.Subscript) else "assigning to an attribute"
+        raise frame.fault("TT1002", node.target, what=what)
+    read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    value = apply_binary(frame, node, node.op, frame.lookup(read), evaluate(frame, node.value))
+    frame.bind(node.target.id, frame.context.rules.assigned(value), node)
+
+
+def expression(frame: Frame, node: ast.Expr) -> None:
+    """A call for its effect; a docstring or any other expression does nothing."""
+    if not isinstance(node.value, ast.Constant):
+        evaluate(frame, node.value)
+
+
+def assert_(frame: Frame, node: ast.Assert) -> None:
+    """Check at compile time what is known then; the rest where the engine checks."""
+    test = evaluate(frame, node.test)
+    message = "" if node.msg is None else evaluate(frame, node.msg)
+    frame.at(node)
+    if isinstance(test, TileValue) and test.known is None:
+        core.device_assert(test, message)
+    else:
+        core.static_assert(test, message)
+
+
+def raise_(frame: Frame, node: ast.Raise) -> None:
+    message = "" if node.exc is None else ast.unparse(node.exc)
+    raise frame.fault("TT1024", node, what=message)
+
+
+def for_(frame: Frame, node: ast.For) -> None:
+    loops.lower_for(frame, node, lambda body: execute(frame, body))
+
+
+def while_(frame: Frame, node: ast.While) -> None:
+    loops.lower_while(frame, node, lambda body: execute(frame, body))
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], Returned | None]] = {
+    ast.Assign: assign,
+    ast.AnnAssign: annotated,
+    ast.AugAssign: augmented,
+    ast.Expr: expression,
+    ast.Assert: assert_,
+    ast.Raise: raise_,
+    ast.Return: return_,
+    ast.Pass: lambda frame, node: None,
+    ast.For: for_,
+    ast.While: while_,
+}

@@ -1,0 +1,108 @@
+"""The kernel language: everything a kernel may name as ``tl.something``."""
+
+from __future__ import annotations
+
+from tinyton_lab.base.dtypes import (
+    DType,
+    bfloat16,
+    float8e4b8,
+    float8e4b15,
+    float8e4nv,
+    float8e5,
+    float8e5b16,
+    float16,
+    float32,
+    float64,
+    int1,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.language import core, math
+from tinyton_lab.language.core import (
+    PropagateNan,
+    abs,
+    add,
+    arange,
+    argmax,
+    argmin,
+    assume,
+    broadcast,
+    broadcast_to,
+    cast,
+    ceil,
+    clamp,
+    condition,
+    debug_barrier,
+    device_assert,
+    device_print,
+    div_rn,
+    expand_dims,
+    fdiv,
+    floor,
+    fma,
+    full,
+    load,
+    logical_and,
+    logical_or,
+    max,
+    max_constancy,
+    max_contiguous,
+    maximum,
+    min,
+    minimum,
+    mul,
+    multiple_of,
+    num_programs,
+    permute,
+    program_id,
+    range,
+    ravel,
+    reduce,
+    reduce_or,
+    reshape,
+    sqrt,
+    sqrt_rn,
+    static_assert,
+    static_print,
+    static_range,
+    store,
+    sub,
+    sum,
+    to_tensor,
+    trans,
+    umulhi,
+    view,
+    where,
+    xor_sum,
+    zeros,
+    zeros_like,
+)
+from tinyton_lab.language.functions import cos, erf, exp, exp2, log, log2, rsqrt, sin, tanh
+from tinyton_lab.language.library import cdiv, sigmoid, softmax, swizzle2d
+from tinyton_lab.language.shapes import LARGEST_TILE as TRITON_MAX_TENSOR_NUMEL
+from tinyton_lab.language.tensor import tensor
+from tinyton_lab.language.types import block_type, pointer_type
+
+constexpr = Constexpr
+dtype = DType
+pi32_t = pointer_type(int32)
+
+__all__ = [
+    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin", "assume", "bfloat16",
+    "block_type", "broadcast", "broadcast_to", "cast", "cdiv", "ceil", "clamp", "condition", "constexpr", "core",
+    "cos", "debug_barrier", "device_assert", "device_print", "div_rn", "dtype", "erf", "exp", "exp2", "expand_dims",
+    "fdiv", "float16", "float32", "float64", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16",
+    "floor", "fma", "full", "int1", "int16", "int32", "int64", "int8", "load", "log", "log2", "logical_and",
+    "logical_or", "math", "max", "max_constancy", "max_contiguous", "maximum", "min", "minimum", "mul", "multiple_of",
+    "num_programs", "permute", "pi32_t", "pointer_type", "program_id", "range", "ravel", "reduce", "reduce_or",
+    "reshape", "rsqrt", "sigmoid", "sin", "softmax", "sqrt", "sqrt_rn", "static_assert", "static_print",
+    "static_range", "store", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "trans", "uint16", "uint32",
+    "uint64", "uint8", "umulhi", "view", "where", "xor_sum", "zeros", "zeros_like",
+]  # fmt: skip

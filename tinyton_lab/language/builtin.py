@@ -1,0 +1,79 @@
+"""Which functions belong to the language: their registry, so that they are known by identity, however imported."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from tinyton_lab.base.protocol import DeviceFunction
+from tinyton_lab.language.value import emitter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """One function of the language: its name, the dialect it belongs to, and its Python signature."""
+
+    name: str
+    dialect: str
+    function: Callable[..., Any]
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+
+BUILTINS: dict[Callable[..., Any], Builtin] = {}
+
+
+def builtin(function: F) -> F:
+    """Make a function one of the language; it takes and gives values of a kernel."""
+    return of_dialect("triton")(function)
+
+
+def of_dialect(dialect: str) -> Callable[[F], F]:
+    """Make a function one of a dialect of the language."""
+
+    def register(function: F) -> F:
+        BUILTINS[function] = Builtin(function.__name__, dialect, function)
+        return function
+
+    return register
+
+
+class LibraryFunction:
+    """A function of the language that is written in the language itself."""
+
+    def __init__(self, function: Callable[..., Any], dialect: str = "triton") -> None:
+        self.function, self.dialect = function, dialect
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of the kernel language>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodOfValue(self, instance)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return emitter().call(self, args, keywords)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOfValue:
+    """A library function bound to its first argument: ``x.sigmoid``."""
+
+    function: LibraryFunction
+    instance: Any
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.function(self.instance, *args, **keywords)
+
+
+def is_device_function(value: Any) -> bool:
+    """True for a function written in the language (a helper, a kernel, a library function)."""
+    return not isinstance(value, type) and isinstance(value, DeviceFunction)

@@ -1,0 +1,47 @@
+"""Functions of the language that are written in the language: kernels inline them like any helper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.language import core
+from tinyton_lab.language.builtin import LibraryFunction
+from tinyton_lab.language.functions import exp
+
+
+@LibraryFunction
+def cdiv(x: Any, div: Any) -> Any:
+    """Integer quotient rounded up, of positive numbers."""
+    return (x + (div - 1)) // div
+
+
+@LibraryFunction
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``."""
+    denominator: Any = exp(-x)
+    return 1 / (1 + denominator)
+
+
+@LibraryFunction
+def softmax(x: Any, dim: Any = None, *, keep_dims: Any = None, ieee_rounding: Any = False) -> Any:
+    """Exponentials along an axis (the first one by default), divided by their sum; the shape stays.
+
+    The greatest element is subtracted first, so that no exponential overflows.
+    """
+    axis: Constexpr = 0 if dim is None else dim  # type: ignore[assignment]
+    shifted = x - core.max(x, axis, keep_dims=True)
+    powers = exp(shifted)
+    return core.fdiv(powers, core.sum(powers, axis, keep_dims=True), ieee_rounding)
+
+
+@LibraryFunction
+def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> Any:
+    """Renumber the tiles of a `size_i` by `size_j` grid in groups of `size_g` rows, column by column in each group."""
+    flat = i * size_j + j
+    in_group = size_g * size_j
+    group = flat // in_group
+    first = group * size_g
+    rows = core.minimum(size_i - first, size_g)
+    inside = flat % in_group
+    return first + inside % rows, inside // rows

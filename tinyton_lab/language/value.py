@@ -1,0 +1,136 @@
+"""A value inside a kernel: its IR type and either a handle of the emitter at work or a number known at compile time."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, ClassVar, Protocol
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.dtypes import DType
+from tinyton_lab.base.source import Source, Span
+from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.ir.types import Tile
+from tinyton_lab.language.types import ElementType, block_type, element_type, value_type
+from tinyton_lab.ops.shape import constant
+
+
+class Emitter(Protocol):
+    """What carries out the language: the front end appends ops of the IR, eager mode computes arrays.
+
+    A handle is the emitter's own business, except that it has a `type`. `span` is the place at work.
+    """
+
+    dialect: str
+
+    @property
+    def span(self) -> Span | None: ...
+
+    def value(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        """Carry out an op with one result. Raises `Mismatch` where the operands do not fit."""
+        ...
+
+    def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+        """Carry out an op without a result."""
+        ...
+
+    def reduce(self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+        """Combine the elements of each input along an axis; `combine` takes two sets of values and gives one."""
+        ...
+
+    def call(self, function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Call a function written in the language."""
+        ...
+
+    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
+        """Print (`kind` ``print``) or warn at run time, where the emitter can."""
+        ...
+
+
+EMITTER: ContextVar[Emitter | None] = ContextVar("tinyton_emitter", default=None)
+
+
+def emitter() -> Emitter:
+    """The emitter at work. Raises TT1011 outside a kernel."""
+    found = EMITTER.get()
+    if found is None:
+        raise error("TT1011", _caller())
+    return found
+
+
+def _caller() -> Span | None:
+    """The line outside the package that called into the language."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("tinyton_lab."):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).rstrip()
+    source = Source(os.path.basename(frame.f_code.co_filename), line, frame.f_lineno)
+    return Span(source, frame.f_lineno, len(line) - len(line.lstrip()), frame.f_lineno, len(line))
+
+
+class TileValue:
+    """A tile or a scalar (a tile without dimensions).
+
+    `known` is set for a scalar whose value is known at compile time; it has a type as any other, and becomes an op only
+    where it meets one.
+    """
+
+    __slots__ = ("_handle", "known", "tile")
+    made_as: ClassVar[type[TileValue]]
+
+    def __init__(self, tile: Tile, handle: Any = None, known: Any = None) -> None:
+        self.tile, self._handle, self.known = tile, handle, known
+
+    def __init_subclass__(cls) -> None:
+        # The class that users see adds the operators; what is below makes values of it without knowing them.
+        TileValue.made_as = cls
+
+    @property
+    def handle(self) -> Any:
+        """The emitter's handle; a known number is emitted as a constant here."""
+        if self._handle is not None:
+            return self._handle
+        return emitter().value(constant, (), {"value": self.known, "type": self.tile})
+
+    @property
+    def dtype(self) -> ElementType:
+        """The element type."""
+        return element_type(self.tile)
+
+    @property
+    def type(self) -> ElementType | block_type:
+        """The type: an element type for a scalar, else a block type."""
+        return value_type(self.tile)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes, all known at compile time."""
+        return self.tile.shape
+
+    @property
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.tile.elements
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.tile.rank
+
+    @property
+    def element(self) -> DType:
+        """The dtype of a value that is no pointer."""
+        return self.tile.dtype
+
+
+TileValue.made_as = TileValue
+
+
+def make(tile: Tile, handle: Any = None, known: Any = None) -> TileValue:
+    """A value of the class that users see."""
+    return TileValue.made_as(tile, handle, known)
