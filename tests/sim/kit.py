@@ -1,0 +1,47 @@
+"""Small PTX kernels from a few lines: what the simulator's tests share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyton_lab.sim import Launch, load
+
+REGISTERS = """.reg .pred %p<20>; .reg .b16 %h<20>; .reg .b32 %r<40>; .reg .b64 %d<40>;
+.reg .f32 %f<20>; .reg .f64 %fd<20>;"""
+
+
+def kernel(body: str, parameters: int = 4, before: str = "") -> str:
+    """An entry `k` whose parameters' addresses are in %d0, %d1, ... and whose thread number is in %r0."""
+    declared = ", ".join(f".param .u64 p{n}" for n in range(parameters))
+    loads = "\n".join(f"ld.param.u64 %d{n}, [p{n}];" for n in range(parameters))
+    return (
+        f".version 8.5\n.target sm_90a\n.address_size 64\n{before}\n.visible .entry k({declared})\n"
+        f"{{\n{REGISTERS}\n{loads}\nmov.u32 %r0, %tid.x;\n{body}\nret;\n}}\n"
+    )
+
+
+def run(body: str, *arrays: Any, grid: Any = 1, block: Any = 32, before: str = "", **options: Any) -> Launch:
+    """Launch such a kernel on arrays."""
+    return load(kernel(body, len(arrays), before)).launch("k", grid, block, list(arrays), **options)
+
+
+def lanes(body: str, result: str, dtype: Any, *arrays: Any, block: int = 32, before: str = "", grid: int = 1) -> np.ndarray:
+    """Run `body` in every thread and return the value of register `result` of each."""
+    size = np.dtype(dtype).itemsize
+    out = np.zeros(block * grid, dtype)
+    number = len(arrays)
+    store = (
+        f"mov.u32 %r38, %ctaid.x; mov.u32 %r39, %ntid.x; mad.lo.u32 %r38, %r38, %r39, %r0;\n"
+        f"mul.wide.u32 %d39, %r38, {size}; add.u64 %d39, %d39, %d{number}; st.global.b{8 * size} [%d39], {result};"
+    )
+    run(body + "\n" + store, *arrays, out, block=block, before=before, grid=grid)
+    return out
+
+
+def element(register: str, array: int, size: int, space: str = "global") -> str:
+    """PTX that loads element number tid of parameter `array`."""
+    return (
+        f"mul.wide.u32 %d38, %r0, {size}; add.u64 %d38, %d38, %d{array}; ld.{space}.b{8 * size} {register}, [%d38];"
+    )

@@ -1,0 +1,272 @@
+"""Floating point as PTX defines it, on numpy arrays: directed rounding, fma, small formats. No opcodes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Array = Any
+U8, U16, U32, U64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+F16, F32, F64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+I64 = np.dtype("int64")
+_TINY32, _ZERO32 = np.float32(2.0**-126), np.float32(0)
+
+
+def flush(x: Array) -> Array:
+    """Subnormal f32 values become zeros of the same sign (``.ftz``)."""
+    return np.where(np.abs(x) < _TINY32, np.copysign(_ZERO32, x), x)
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as a rounded sum and its exact error (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b in f64 as a rounded product and its exact error (Dekker), away from overflow and underflow."""
+    p = a * b
+    a_high, b_high = _split(a), _split(b)
+    a_low, b_low = a - a_high, b - b_high
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _split(a: Array) -> Array:
+    c = a * 134217729.0
+    return c - (c - a)
+
+
+def round_to_odd(s: Array, e: Array) -> Array:
+    """The f64 `s` + `e` rounded to odd: a later rounding to a narrower format is then exact (Boldo, Melquiond)."""
+    bits = np.asarray(s).view(I64)
+    inexact = (e != 0) & np.isfinite(s) & ((bits & 1) == 0)
+    step = np.where((e > 0) == (s > 0), 1, -1)
+    return np.where(inexact, bits + step, bits).view(F64)
+
+
+def narrow(s: Array, rounding: str = "rn") -> Array:
+    """f64 to f32 in the named rounding (rn rz rm rp); `s` is exact or rounded to odd."""
+    r = np.asarray(s).astype(F32)
+    if rounding in ("rn", ""):
+        return r
+    back = r.astype(F64)
+    if rounding == "rz":
+        return np.where(np.abs(back) > np.abs(s), np.nextafter(r, _ZERO32), r)
+    if rounding == "rm":
+        return np.where(back > s, np.nextafter(r, np.float32(-np.inf)), r)
+    return np.where(back < s, np.nextafter(r, np.float32(np.inf)), r)
+
+
+def step_by_error(r: Array, e: Array, rounding: str) -> Array:
+    """Correct an rn-rounded `r` whose exact value is r + e to rz, rm or rp."""
+    low, high = np.array(-np.inf, r.dtype), np.array(np.inf, r.dtype)
+    if rounding == "rz":
+        return np.where((e != 0) & ((e < 0) == (r > 0)), np.nextafter(r, np.array(0, r.dtype)), r)
+    if rounding == "rm":
+        return np.where(e < 0, np.nextafter(r, low), r)
+    return np.where(e > 0, np.nextafter(r, high), r)
+
+
+def add32(a: Array, b: Array, rounding: str) -> Array:
+    s, e = two_sum(a.astype(F64), b.astype(F64))
+    return narrow(round_to_odd(s, e), rounding)
+
+
+def mul32(a: Array, b: Array, rounding: str) -> Array:
+    return narrow(a.astype(F64) * b.astype(F64), rounding)
+
+
+def div32(a: Array, b: Array, rounding: str) -> Array:
+    x, y = a.astype(F64), b.astype(F64)
+    q = x / y
+    # q * y is exact whenever q is an f32 value; only then can the sticky bit decide.
+    short = (q.astype(F32).astype(F64) == q) & np.isfinite(q)
+    residual = np.where(short, (x - q * y) * np.sign(y), 0.0)
+    return narrow(round_to_odd(q, residual), rounding)
+
+
+def sqrt32(a: Array, rounding: str) -> Array:
+    x = a.astype(F64)
+    s = np.sqrt(x)
+    short = (s.astype(F32).astype(F64) == s) & np.isfinite(s)
+    return narrow(round_to_odd(s, np.where(short, x - s * s, 0.0)), rounding)
+
+
+def fma_odd(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of f32 (or narrower) values as an f64 rounded to odd."""
+    s, e = two_sum(a.astype(F64) * b.astype(F64), c.astype(F64))
+    return round_to_odd(s, e)
+
+
+def fma32(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
+    """f32 fused multiply-add with one rounding."""
+    if rounding != "rn":
+        return narrow(fma_odd(a, b, c), rounding)
+    p = np.multiply(a, b, dtype=F64)
+    s = p + c
+    r = s.astype(F32)
+    # Rounding twice differs only where the f64 sum looks like a tie of f32, or where f32 is subnormal.
+    doubtful = (s.view(U64) & 0x1FFFFFFF) == 0x10000000
+    doubtful |= np.abs(s) < 2.0**-126
+    if doubtful.any():
+        doubtful &= s != 0
+        if doubtful.any():
+            return np.where(doubtful, narrow(fma_odd(np.asarray(a), np.asarray(b), np.asarray(c))), r)
+    return r
+
+
+def fma64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
+    """f64 fused multiply-add with one rounding; lanes near the ends of the range go through exact rationals."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    ph, pl = two_product(a, b)
+    th, tl = two_sum(c, pl)
+    vh, vl = two_sum(ph, th)
+    z = round_to_odd(*two_sum(tl, vl))
+    result, rest = two_sum(vh, z)
+    if rounding != "rn":
+        result = step_by_error(result, rest, rounding)
+    plain = a * b + c
+    size = np.abs(ph)
+    safe = (size < 1e300) & (size > 1e-250) & (np.abs(c) < 1e300) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290)
+    zero = (ph == 0) & ((a == 0) | (b == 0))
+    result = np.where(safe, result, plain)
+    doubtful = ~(safe | zero) & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    if doubtful.any():
+        result = np.array(result)
+        for index in zip(*np.nonzero(doubtful)):
+            result[index] = _exact(
+                Fraction(float(a[index])) * Fraction(float(b[index])) + Fraction(float(c[index])), float(plain[index])
+            )
+    return result
+
+
+def _exact(value: Fraction, plain: float) -> float:
+    """`value` rounded to nearest; `plain` gives the sign of a zero."""
+    if value == 0:
+        return plain if plain == 0 else 0.0
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def add64(a: Array, b: Array, rounding: str) -> Array:
+    s, e = two_sum(a, b)
+    return np.where(np.isfinite(s), step_by_error(s, e, rounding), s)
+
+
+def mul64(a: Array, b: Array, rounding: str) -> Array:
+    p, e = two_product(a, b)
+    return np.where(np.isfinite(p), step_by_error(p, np.where(np.isfinite(e), e, 0), rounding), p)
+
+
+def div64(a: Array, b: Array, rounding: str) -> Array:
+    q = a / b
+    p, e = two_product(q, b)
+    residual = ((a - p) - e) * np.sign(b)
+    return np.where(np.isfinite(q), step_by_error(q, residual, rounding), q)
+
+
+def sqrt64(a: Array, rounding: str) -> Array:
+    s = np.sqrt(a)
+    p, e = two_product(s, s)
+    return np.where(np.isfinite(s), step_by_error(s, (a - p) - e, rounding), s)
+
+
+# bf16: the upper half of an f32.
+def from_bf16(x: Array) -> Array:
+    return (np.asarray(x).astype(U32) << np.uint32(16)).view(F32)
+
+
+def to_bf16(x: Array, rounding: str = "rn") -> Array:
+    """f32 (exact or rounded to odd) to bf16 bits."""
+    bits = np.asarray(x, F32).view(U32)
+    if rounding == "rz":
+        short = bits >> np.uint32(16)
+    elif rounding in ("rm", "rp"):
+        up = ((bits & np.uint32(0xFFFF)) != 0) & ((bits >> np.uint32(31) == 0) == (rounding == "rp"))
+        short = (bits >> np.uint32(16)) + up
+    else:
+        short = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(x), np.uint16(0x7FFF), short.astype(U16))
+
+
+def odd32(s: Array) -> Array:
+    """f64 rounded to odd, to f32 rounded to odd."""
+    r = narrow(s, "rz")
+    inexact = (r.astype(F64) != s) & np.isfinite(s)
+    return np.where(inexact, r.view(U32) | np.uint32(1), r.view(U32)).view(F32)
+
+
+def to_f16(s: Array, rounding: str = "rn") -> Array:
+    """f64 (or narrower; exact or rounded to odd) to f16."""
+    r = np.asarray(s).astype(F16)
+    if rounding in ("rn", ""):
+        return r
+    back, exact = r.astype(F64), np.asarray(s).astype(F64)
+    if rounding == "rz":
+        return np.where(np.abs(back) > np.abs(exact), np.nextafter(r, np.float16(0)), r)
+    if rounding == "rm":
+        return np.where(back > exact, np.nextafter(r, np.float16(-np.inf)), r)
+    return np.where(back < exact, np.nextafter(r, np.float16(np.inf)), r)
+
+
+def to_tf32(x: Array, rounding: str = "rna") -> Array:
+    """f32 to tf32: the low 13 bits become zero. `rna` rounds ties away from zero."""
+    bits = np.asarray(x, F32).view(U32)
+    if rounding == "rna":
+        bits = bits + np.uint32(0x1000)
+    elif rounding == "rn":
+        bits = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+    return np.where(np.isfinite(x), bits & np.uint32(0xFFFFE000), np.asarray(x, F32).view(U32)).view(F32)
+
+
+# fp8 through tables: 128 magnitudes each.
+def _magnitudes(exponent_bits: int, mantissa_bits: int) -> Array:
+    codes = np.arange(128)
+    exponent, mantissa = codes >> mantissa_bits, codes & ((1 << mantissa_bits) - 1)
+    bias, one = (1 << (exponent_bits - 1)) - 1, 1 << mantissa_bits
+    scale = np.exp2(np.maximum(exponent, 1) - bias - mantissa_bits)
+    return np.where(exponent == 0, mantissa, mantissa + one) * scale
+
+
+def _table(name: str) -> tuple[Array, int, Array]:
+    values = _magnitudes(4, 3) if name == "e4m3" else _magnitudes(5, 2)
+    last = 126 if name == "e4m3" else 123
+    decoded = values.copy()
+    decoded[last + 1 :] = np.nan
+    if name == "e5m2":
+        decoded[124] = np.inf
+    both = np.concatenate([decoded, -decoded]).astype(F32)
+    return values[: last + 1], last, both
+
+
+_FP8 = {name: _table(name) for name in ("e4m3", "e5m2")}
+
+
+def from_fp8(x: Array, name: str) -> Array:
+    return _FP8[name][2][np.asarray(x).astype(np.intp)]
+
+
+def to_fp8(x: Array, name: str) -> Array:
+    """f32 to fp8 bits, nearest even, saturating to the largest finite value; NaN becomes 0x7F."""
+    values, last, _ = _FP8[name]
+    size = np.abs(np.asarray(x).astype(F64))
+    middles = (values[:-1] + values[1:]) / 2
+    code = np.searchsorted(middles, np.where(np.isnan(size), 0, size), side="left")
+    tie = (code < last) & (middles[np.minimum(code, last - 1)] == size) & (code & 1 == 1)
+    code = (code + tie).astype(U8) | (np.signbit(x).astype(U8) << np.uint8(7))
+    return np.where(np.isnan(x), np.uint8(0x7F), code)
+
+
+def canonical(x: Array) -> Array:
+    """The float lanes' bits as integers, every NaN being the canonical one (f64 keeps its payload)."""
+    x = np.asarray(x)
+    if x.dtype == F64:
+        return x.view(U64)
+    raw, nan = (U32, np.uint32(0x7FFFFFFF)) if x.dtype == F32 else (U16, np.uint16(0x7FFF))
+    bits, wrong = x.view(raw), np.isnan(x)
+    return np.where(wrong, nan, bits) if wrong.any() else bits

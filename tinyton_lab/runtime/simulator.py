@@ -1,0 +1,40 @@
+"""Runs a compiled kernel's PTX in the simulator. Knows how a launch is handed over, nothing of PTX itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyton_lab.base.source import Span
+from tinyton_lab.sim import Launch, load
+
+
+def run(
+    ptx_text: str,
+    entry: str,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[Any],
+    names: Sequence[str] | None = None,
+    shared_bytes: int = 0,
+    record: str | None = None,
+    source_map: Mapping[int, tuple[int, Span | None]] | None = None,
+    recorded_ctas: int = 4,
+) -> Launch:
+    """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
+
+    `arguments` are in PTX parameter order and `names` name them in messages. `source_map` gives for a PTX line the op
+    number and the source span behind it. `record` is ``"warp"`` or None. Raises TinytonError for every fault.
+    """
+    module = load(ptx_text, entry)
+    return module.launch(
+        entry,
+        tuple(grid),
+        tuple(block),
+        arguments,
+        shared=shared_bytes,
+        record=record,
+        names=names,
+        source_map=source_map,
+        recorded_ctas=recorded_ctas,
+    )

@@ -1,0 +1,122 @@
+"""The simulator's door: open PTX, launch its entries on numpy arrays. Knows neither syntax nor semantics."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.ptx import syntax
+from tinyton_lab.ptx.text import parse
+from tinyton_lab.record.recording import Recording
+from tinyton_lab.sim.build import Builder
+from tinyton_lab.sim.launch import Launch, SourceMap, State, bind, extent
+from tinyton_lab.sim.recorder import Recorder
+
+_GRID_LIMIT, _BLOCK_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
+_RECORDED_CTAS, _MOST_STEPS = 4, 200_000
+_CACHE: OrderedDict[str, Module] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+class Module:
+    """A PTX module ready to launch.
+
+    >>> module = load(".version 8.0 .target sm_80 .address_size 64 .visible .entry k() { ret; }")
+    >>> module.entries
+    ('k',)
+    >>> module.launch("k", (1,), (32,), []).counts["warp_instructions"]
+    1
+    """
+
+    def __init__(self, text: str, label: str = "ptx") -> None:
+        self.text = text
+        self.syntax: syntax.Module = parse(text, label)
+        self._programs: dict[str, Builder] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Names of the entries, in text order."""
+        return tuple(f.name for f in self.syntax.functions.values() if f.kind == "entry" and f.body is not None)
+
+    def program(self, entry: str) -> Builder:
+        """The lowered program of an entry; raises for anything the simulator does not know."""
+        with self._lock:
+            found = self._programs.get(entry)
+            if found is None:
+                function = self.syntax.functions.get(entry)
+                if function is None or function.kind != "entry" or function.body is None:
+                    raise error("TT6006", None, name=entry, known=", ".join(self.entries) or "none")
+                found = self._programs[entry] = Builder(self.syntax, function)
+            return found
+
+    def verify(self) -> None:
+        """Lower every entry: raises the first fault of form, operand or name."""
+        for entry in self.entries:
+            self.program(entry)
+
+    def launch(
+        self,
+        entry: str,
+        grid: Any,
+        block: Any,
+        args: Sequence[Any],
+        shared: int = 0,
+        cluster: Any = (1, 1, 1),
+        engine: str = "trace",
+        record: str | None = None,
+        names: Sequence[str] | None = None,
+        recorded_ctas: int = _RECORDED_CTAS,
+        most_steps: int = _MOST_STEPS,
+        source_map: SourceMap | None = None,
+    ) -> Launch:
+        """Run an entry over a grid.
+
+        `args` are in PTX parameter order: numpy arrays are global buffers (any strides, changed in place), numpy
+        scalars by value, ``bytes`` for structs, None a null pointer. `shared` is the dynamic shared memory in bytes.
+        `record` ``"warp"`` records the first `recorded_ctas` CTAs, up to `most_steps` steps. `names` are the
+        arguments' names for messages; `source_map` maps PTX lines to (op number, source span). Raises TinytonError for every fault.
+        """
+        if engine != "trace":
+            raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
+        if record not in (None, "warp"):
+            raise error("TT6030", None, what=f"recording level {record!r}", cure="use record='warp'")
+        program = self.program(entry)
+        grid3, block3 = extent(grid, "grid", _GRID_LIMIT), extent(block, "block", _BLOCK_LIMIT)
+        if int(np.prod(block3)) > 1024:
+            raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
+        state = State(program, grid3, block3, shared, source_map)
+        bind(state, args, names)
+        if record:
+            state.recorder = Recorder(state, most_steps)
+        state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
+        return self._result(state, entry)
+
+    def _result(self, state: State, entry: str) -> Launch:
+        launch = Launch(entry, state.grid, state.block, list(state.findings.values()), state.counts(), state.output)
+        if state.recorder is not None:
+            steps = list(state.recorder.steps(state.program.shown_types()))
+            launch.recording = Recording(
+                entry, self.text, state.grid, state.block, steps, launch.findings, launch.counts
+            )
+        return launch
+
+
+def load(text: str, label: str = "ptx") -> Module:
+    """Open PTX text from any compiler; the last texts are kept parsed. Raises a located TinytonError."""
+    with _LOCK:
+        found = _CACHE.get(text)
+        if found is not None:
+            _CACHE.move_to_end(text)
+            return found
+    module = Module(text, label)
+    with _LOCK:
+        _CACHE[text] = module
+        while len(_CACHE) > 64:
+            _CACHE.popitem(last=False)
+    return module
