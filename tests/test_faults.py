@@ -20,6 +20,7 @@ PARTS = {
     "TT4": faults.runtime,
     "TT5": faults.engine,
     "TT6": faults.ptx,
+    "TT8": faults.lab,
     "TT9": faults.internal,
 }
 # Faults in a kernel's text point into it; those of a launch, an engine or a file have no such place.

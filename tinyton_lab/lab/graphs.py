@@ -24,14 +24,18 @@ _VALUE = re.compile(r"%[\w.]+")
 _TYPE = re.compile(r": ([^:{}]+?)(?: \{)?$")
 _HEAD = re.compile(r"\s*(?:kernel|func|define)\b.*?\((?P<arguments>.*)\)")
 _BLOCK = re.compile(r"\s*\^\w*\(?(?P<arguments>[^)]*)\)?")
-_STYLE = {
-    "graph_attr": {"rankdir": "TB", "bgcolor": "#f6f7f9", "nodesep": "0.25", "ranksep": "0.3", "pad": "0.15"},
-    "node_attr": {
-        "shape": "box", "style": "rounded,filled", "fillcolor": "#ffffff", "color": "#aab2bd", "fontname": "Courier",
-        "fontsize": "10", "height": "0.28", "margin": "0.10,0.04",
-    },
-    "edge_attr": {"arrowsize": "0.55", "color": "#7d8794"},
-}  # fmt: skip
+_GRAPH = {"rankdir": "TB", "bgcolor": "#f6f7f9", "nodesep": "0.25", "ranksep": "0.3", "pad": "0.15"}
+_NODE = {
+    "shape": "box",
+    "style": "rounded,filled",
+    "fillcolor": "#ffffff",
+    "color": "#aab2bd",
+    "fontname": "Courier",
+    "fontsize": "10",
+    "height": "0.28",
+    "margin": "0.10,0.04",
+}
+_EDGE = {"arrowsize": "0.55", "color": "#7d8794"}
 
 
 def graphs(compilation: Compilation) -> tuple[Graph, ...]:
@@ -42,7 +46,7 @@ def graphs(compilation: Compilation) -> tuple[Graph, ...]:
 
 def tree_dot(stage: Stage) -> str:
     """The DOT text of an indented tree: one node per line, an edge to each child."""
-    drawing = graphviz.Digraph("tree", **_STYLE)
+    drawing = graphviz.Digraph("tree", graph_attr=_GRAPH, node_attr=_NODE, edge_attr=_EDGE)
     open_nodes: list[tuple[int, str]] = []
     for index, (depth, text, uids) in enumerate(_tree_lines(stage)):
         name = f"n{index}"
@@ -57,7 +61,7 @@ def tree_dot(stage: Stage) -> str:
 
 def flow_dot(stage: Stage) -> str:
     """The DOT text of the dataflow of a stage in SSA form: one node per op, an edge from each value to its uses."""
-    drawing = graphviz.Digraph("dataflow", **_STYLE)
+    drawing = graphviz.Digraph("dataflow", graph_attr=_GRAPH, node_attr=_NODE, edge_attr=_EDGE)
     made: dict[str, str] = {}
     for index, line in enumerate(stage.text.splitlines()):
         head = _HEAD.match(line) or _BLOCK.match(line)
