@@ -1,1 +1,44 @@
-"""A kernel lab for Jupyter: write a block kernel in a cell, run it anywhere, look at every stage it went through."""
+"""A lab for GPU kernels: write one, run it on any machine, look at every stage it went through.
+
+>>> import tinyton_lab as tt, tinyton_lab.language as tl
+>>> tt.float32 is tl.float32
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyton_lab import language
+from tinyton_lab._version import __version__
+from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.catalogue import text as example
+from tinyton_lab.kernel import Kernel, Launch, jit
+from tinyton_lab.kernel.inspection import complete, doctor, inspect, inspect_signature, trace
+from tinyton_lab.kernel.launch import backend
+from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl.load
+
+__all__ = [
+    "Kernel",
+    "Launch",
+    "TinytonError",
+    "__version__",
+    "backend",
+    "complete",
+    "doctor",
+    "example",
+    "inspect",
+    "inspect_signature",
+    "jit",
+    "trace",
+    *language.__all__,
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the notebook side only when it is asked for."""
+    if name in ("Inspector", "load_ipython_extension"):
+        from tinyton_lab import lab
+
+        return getattr(lab, name)
+    raise AttributeError(f"module 'tinyton_lab' has no attribute {name!r}")

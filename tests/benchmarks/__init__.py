@@ -1,0 +1,1 @@
+"""What is measured, against whom: scripts that print ratios. ``python -m tests.benchmarks [name]`` runs them."""

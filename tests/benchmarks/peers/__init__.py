@@ -1,0 +1,1 @@
+"""Kernels of the peers, in their own language; imported only where the peer is installed."""

@@ -1,0 +1,172 @@
+"""Launching: what the cache shares, what it sees change, aliases, views, threads, handles."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tinyton_lab as tt
+import tinyton_lab.language as tl
+from tinyton_lab.base import events
+
+ENGINES = ["interpreter"]
+FACTOR = tl.constexpr(3)
+
+
+@tt.jit
+def scaled(x):
+    return x * FACTOR
+
+
+@tt.jit
+def scale(x, out, n, BLOCK: tl.constexpr = 16):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, scaled(tl.load(x + i, mask=i < n)), mask=i < n)
+
+
+def compiled(kernel: Any, launch: Any) -> int:
+    """How many compilations a launch makes."""
+    before = len(kernel.compilations)
+    launch()
+    return len(kernel.compilations) - before
+
+
+def test_lengths_share_one_compilation() -> None:
+    x, out = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
+    scale[(1,)](x, out, 3)
+    assert compiled(scale, lambda: [scale[(7,)](x, out, n) for n in (5, 7, 99)]) == 0
+    assert compiled(scale, lambda: scale[(7,)](x, out, 96)) == 1
+    np.testing.assert_array_equal(out[:96], x[:96] * 3)
+
+
+def test_a_changed_global_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    scale[(1,)](x, out, 8)
+    monkeypatch.setitem(globals(), "FACTOR", tl.constexpr(5))
+    scale[(1,)](x, out, 8)
+    np.testing.assert_array_equal(out, x * 5)
+
+
+def test_a_changed_helper_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tt.jit
+    def negated(x):
+        return -x
+
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    scale[(1,)](x, out, 8)
+    monkeypatch.setitem(globals(), "scaled", negated)
+    scale[(1,)](x, out, 8)
+    np.testing.assert_array_equal(out, -x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_aliased_arguments_share_memory(engine: str) -> None:
+    whole = np.arange(32, dtype=np.int32)
+    expected = whole.copy()
+    expected[16:] = whole[:16] * 3
+    scale[(1,)](whole, whole[16:], 16, backend=engine)
+    np.testing.assert_array_equal(whole, expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_views_are_written_in_place(engine: str) -> None:
+    @tt.jit
+    def fill(out, stride, n, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out + i * stride, i + 1, mask=i < n)
+
+    base = np.zeros(40, np.int64)
+    fill[(1,)](base[30::-3], -3, 11, BLOCK=16, backend=engine)
+    expected = np.zeros(40, np.int64)
+    expected[30::-3] = np.arange(1, 12)
+    np.testing.assert_array_equal(base, expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_out_of_bounds_is_reported_and_writes_nothing_foreign(engine: str) -> None:
+    x, whole = np.arange(16, dtype=np.int32), np.zeros(48, np.int32)
+    with pytest.raises(tt.TinytonError, match="TT4001") as caught:
+        scale[(2,)](x, whole[16:32], 17, backend=engine)
+    text = str(caught.value)
+    assert ("x" in text or "out" in text) and "16" in text and "test_launch.py" in text
+    assert not whole[:16].any() and not whole[32:].any()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_read_only_arrays_are_not_written(engine: str) -> None:
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    x.setflags(write=False)
+    scale[(1,)](x, out, 8, backend=engine)
+    np.testing.assert_array_equal(out, x * 3)
+    with pytest.raises(tt.TinytonError, match="TT3009"):
+        scale[(1,)](out, x, 8, backend=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_scalars_of_every_kind(engine: str) -> None:
+    @tt.jit
+    def store(out, a, b, c, d):
+        tl.store(out, a)
+        tl.store(out + 1, b)
+        tl.store(out + 2, c)
+        tl.store(out + 3, d)
+
+    out = np.zeros(4, np.float64)
+    store[(1,)](out, 0.1, True, -5, np.float64(0.1), backend=engine)
+    np.testing.assert_array_equal(out, [np.float32(0.1), 1, -5, 0.1])
+
+
+def test_threads_launch_side_by_side() -> None:
+    @tt.jit
+    def paint(out, base, N: tl.constexpr):
+        i = tl.program_id(0) * N + tl.arange(0, N)
+        tl.store(out + i, i + base)
+
+    outs, faults = [np.zeros(256, np.int32) for _ in range(4)], []
+
+    def work(index: int) -> None:
+        try:
+            for _ in range(10):
+                paint[(64,)](outs[index], index * 1000, N=4)
+        except Exception as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    for index, out in enumerate(outs):
+        np.testing.assert_array_equal(out, np.arange(256) + index * 1000)
+
+
+def test_handles_and_events() -> None:
+    seen: list[str] = []
+    x, out = np.arange(8, dtype=np.float64), np.zeros(8)
+    with events.listening(lambda event: seen.append(event.kind)):
+        launch = scale[(1,)](x, out, 8)
+        scale[(1,)](x, out, 8)
+    assert seen == ["compiled", "launched", "launched"]
+    assert repr(launch) == "<Launch of scale on interpreter>" and repr(scale) == "<kernel scale(x, out, n, BLOCK)>"
+    assert launch.compilation.ok and "tile" in launch.asm and "ttir" in launch.asm
+
+
+def test_engine_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    monkeypatch.setenv("TINYTON_BACKEND", "interpreter")
+    assert scale[(1,)](x, out, 8).engine == "interpreter"
+    with tt.backend("sim"):
+        assert scale[(1,)](x, out, 8).engine == "sim"
+        assert scale[(1,)](x, out, 8, backend="cpu").engine == "cpu"
+    with pytest.raises(tt.TinytonError, match="TT3014"), tt.backend("gpuu"):
+        pass
+
+
+def test_an_empty_grid_runs_nothing() -> None:
+    out = np.zeros(8, np.int32)
+    scale[(0,)](out, out, 8)
+    assert not out.any()

@@ -1,0 +1,142 @@
+"""Compile one specialisation: run the parts in order and record what each one made, also when one of them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tinyton_lab import frontend
+from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.base.options import Options
+from tinyton_lab.base.protocol import DeviceFunction
+from tinyton_lab.base.source import Span
+from tinyton_lab.base.targets import Target
+from tinyton_lab.frontend import ArgumentType, Constant
+from tinyton_lab.ir.core import Function
+from tinyton_lab.ir.text import print_function
+from tinyton_lab.ops.roots import written_parameters
+from tinyton_lab.record.stage import Compilation, Diagnostic, SourceRange, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to compile: a kernel, the type or value of each argument, and the options."""
+
+    function: DeviceFunction
+    name: str
+    arguments: Mapping[str, ArgumentType]
+    options: Options
+
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "interpreter": ("tile",),
+    "eager": ("tile",),
+    "cpu": ("tile", "cpu"),
+    "sim": ("tile", "gpu"),
+    "cuda": ("tile", "gpu", "cubin"),
+    "inspect": ("tile", "gpu", "sass", "cpu"),
+}
+"""The parts of a compilation that each consumer needs, in the order they run."""
+
+
+def compile(request: Request, consumer: str) -> Compilation:
+    """Compile for a consumer of `PARTS`. A fault ends the compilation: the stages before it are kept.
+
+    The exception then lies in ``artifacts["fault"]`` and, as data, in `diagnostics`.
+    """
+    compilation = _new(request)
+    compilation.artifacts["request"] = request
+    try:
+        for part in PARTS[consumer]:
+            _RUN[part](request, compilation)
+    except TinytonError as fault:
+        compilation.artifacts["fault"] = fault
+        compilation.diagnostics.append(diagnostic(fault))
+    return compilation
+
+
+def complete(compilation: Compilation, target: Target) -> Compilation:
+    """The record with every stage for a GPU target, of the same kernel and arguments; made once per target."""
+    request: Request | None = compilation.artifacts.get("request")
+    if request is None or (compilation.target == target.name and "sass" in compilation.stages):
+        return compilation
+    key = f"complete for {target}"
+    if key not in compilation.artifacts:
+        math = "approx" if not request.options.target.is_gpu else request.options.math
+        options = replace(request.options, target=target, math=math)
+        compilation.artifacts[key] = compile(replace(request, options=options), "inspect")
+    return compilation.artifacts[key]
+
+
+def read(function: DeviceFunction, name: str) -> Compilation:
+    """The record of a kernel that was never compiled: its source and syntax tree."""
+    compilation = Compilation(name, "none")
+    _add(compilation, source_stage(function))
+    return compilation
+
+
+def _new(request: Request) -> Compilation:
+    signature = tuple((n, str(a.tile)) for n, a in request.arguments.items() if not isinstance(a, Constant))
+    constants = tuple((n, repr(a.value)) for n, a in request.arguments.items() if isinstance(a, Constant))
+    options = request.options
+    return Compilation(request.name, str(options.target), signature, constants, options.shown())
+
+
+def _compile_tile(request: Request, compilation: Compilation) -> None:
+    """The front end and the tile passes: stages ``python ast tile tile/NN-pass``."""
+    _add(compilation, source_stage(request.function))
+    options = request.options
+    attrs = {"num_warps": options.num_warps, "math": options.math, "fp_fusion": options.fp_fusion}
+    lowered = frontend.lower(request.function, request.arguments, attrs)
+    compilation.artifacts["reached"] = lowered.reached
+    function = lowered.function
+    compilation.provenance = function.provenance
+    _add(compilation, source_stage(request.function, function))
+    _add(compilation, _ir_stage("tile", function, doc="What the front end made of the source."))
+    compilation.artifacts["function"] = function
+    compilation.artifacts["written"] = {function.parameters[index].name for index in written_parameters(function)}
+
+
+_RUN: dict[str, Callable[[Request, Compilation], None]] = {
+    "tile": _compile_tile,
+}
+
+
+def source_stage(function: DeviceFunction, lowered: Function | None = None) -> Stage:
+    """The kernel's Python text; once it is lowered, each line knows the ops that came from it."""
+    source = frontend.parse(function.function).source
+    ranges: list[SourceRange] = []
+    lines: list[list[int]] = [[] for _ in source.text.splitlines()]
+    for op in lowered.walk() if lowered is not None else ():
+        for span in op.span.frames() if op.span is not None else ():
+            ranges.append(_range(span, op.uid))
+            if span.source.label == source.label and 0 <= span.line - source.first_line < len(lines):
+                lines[span.line - source.first_line].append(op.uid)
+    uids = tuple(tuple(line) for line in lines)
+    return Stage("python", "source", source.text, uids, doc="The kernel as it was written.", ranges=tuple(ranges))
+
+
+def _add(compilation: Compilation, stage: Stage) -> None:
+    compilation.stages[stage.name] = stage
+
+
+def _ir_stage(name: str, function: Function, step: Any = None, doc: str = "") -> Stage:
+    printed = print_function(function)
+    if step is None:
+        return Stage(name, "ir", printed.text, printed.lines, doc=doc)
+    return Stage(
+        name, "ir", printed.text, printed.lines, step.changed, step.doc, step.facts, tuple(step.misses),
+        seconds=step.seconds,
+    )  # fmt: skip
+
+
+def diagnostic(fault: TinytonError) -> Diagnostic:
+    """A fault as data."""
+    return Diagnostic(
+        "error", fault.code, fault.message, str(fault), None if fault.span is None else _range(fault.span)
+    )
+
+
+def _range(span: Span, uid: int = 0) -> SourceRange:
+    return SourceRange(uid, span.source.label, span.line, span.column, span.end_line, span.end_column)

@@ -1,0 +1,1 @@
+"""Small complete programs: what `tinyton demo`, `%ttexample` and the documentation show."""

@@ -1,0 +1,172 @@
+"""The kernel object that `@jit` makes: finds or makes the code for a launch's arguments and runs it."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from tinyton_lab.base import events
+from tinyton_lab.base.diagnostics import TinytonError, error
+from tinyton_lab.base.source import Source
+from tinyton_lab.frontend import parse
+from tinyton_lab.kernel.arguments import RUNTIME_KEYS, argument_key, runtime_key
+from tinyton_lab.kernel.grid import Grid, read_grid
+from tinyton_lab.kernel.launch import Launch, choose_engine
+from tinyton_lab.kernel.options import read_options
+from tinyton_lab.kernel.parameters import Binder, read_parameters
+from tinyton_lab.kernel.specialisation import Specialisation
+from tinyton_lab.record.stage import Compilation
+
+
+class Kernel:
+    """A function in the kernel language, ready to be launched: ``kernel[grid](*args, **kwargs)``.
+
+    `function` is the Python function, `dialect` what language it speaks, `compilations` every record made so far (the
+    latest last). Safe to launch from several threads.
+    """
+
+    def __init__(self, function: Callable[..., Any], dialect: str = "triton", **options: Any) -> None:
+        self.function, self.dialect = function, dialect
+        self.options = options
+        self.name: str = function.__name__
+        self.compilations: list[Compilation] = []
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__doc__, self.__module__ = function.__doc__, function.__module__
+        self.parameters = read_parameters(
+            function, options.get("do_not_specialize") or (), options.get("do_not_specialize_on_alignment") or ()
+        )
+        self._binder = Binder(self.name, self.parameters)
+        self._runtime = tuple(parameter.constexpr is False for parameter in self.parameters)
+        self._cache: dict[Hashable, Specialisation] = {}
+        self._lock = threading.RLock()
+        events.kernel_defined(self)
+
+    # What Triton's host code asks a kernel for.
+    @property
+    def fn(self) -> Callable[..., Any]:
+        return self.function
+
+    @property
+    def arg_names(self) -> list[str]:
+        return list(self._binder.names)
+
+    @property
+    def source(self) -> Source:
+        """The kernel's source text under its label. Raises TT3012 when there is none."""
+        return parse(self.function).source
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(self._binder.names)})>"
+
+    def __getitem__(self, grid: Any) -> Callable[..., Launch]:
+        """Fix the grid; call the result with the arguments."""
+
+        def launch(*args: Any, **kwargs: Any) -> Launch:
+            return self._launch(grid, args, kwargs)
+
+        return launch
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Only from inside a kernel that runs line by line (eager mode); elsewhere TT3011."""
+        raise error("TT3011", kernel=self.name)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Launch | Compilation:
+        """Launch, or only compile with ``warmup=True``."""
+        return self.warmup(*args, grid=grid, **kwargs) if warmup else self._launch(grid, args, kwargs)
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Compilation:
+        """Compile for these arguments without running."""
+        values, options = self._binder.bind(args, kwargs)
+        return self._specialise(values, options, choose_engine(options.get("backend"))).compilation
+
+    def _launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
+        values, options = self._binder.bind(args, kwargs)
+        engine = choose_engine(options.get("backend") if options else None)
+        if type(grid) is not tuple or len(grid) != 1 or type(grid[0]) is not int or grid[0] < 0:
+            grid = read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
+        else:
+            grid = (grid[0], 1, 1)
+        specialisation = self._specialise(values, options, engine)
+        result = specialisation.launch(grid, values, options)
+        if events.LISTENERS:
+            events.kernel_launched(self, result)
+        return result
+
+    def _meta(self, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        return {**options, **dict(zip(self._binder.names, values, strict=True))}
+
+    def _specialise(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
+        key = self._key(values, options, engine)
+        found = self._cache.get(key)
+        if found is not None and found.fresh():
+            return found
+        with self._lock:
+            found = self._cache.get(key)
+            if found is None or not found.fresh():
+                found = self._cache[key] = self._make(values, options, engine)
+        return found
+
+    def _key(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Hashable:
+        parts: list[Hashable] = [engine]
+        for value, runtime, parameter in zip(values, self._runtime, self.parameters, strict=True):
+            if runtime:
+                known = RUNTIME_KEYS.get(type(value))
+                parts.append(known(value) if known is not None else runtime_key(value))
+            else:
+                parts.append(argument_key(self.name, parameter, value))
+        if options:
+            parts.append(tuple(sorted((name, repr(value)) for name, value in options.items())))
+        return tuple(parts)
+
+    def _make(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
+        read = read_options(self.name, {**self._defaults(), **options}, engine)
+        specialisation = Specialisation(self, dict(zip(self._binder.names, values, strict=True)), read, engine)
+        self.keep(specialisation.compilation)
+        if specialisation.fault is not None:
+            raise specialisation.fault
+        return specialisation
+
+    def _defaults(self) -> dict[str, Any]:
+        return {name: value for name, value in self.options.items() if name in ("num_warps", "num_stages", "debug")}
+
+    def keep(self, compilation: Compilation) -> None:
+        """Add a record to `compilations` and tell listeners."""
+        self.compilations.append(compilation)
+        events.kernel_compiled(self, compilation)
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Bind arguments by name; the second dict holds launch options."""
+        values, options = self._binder.bind(args, kwargs)
+        return dict(zip(self._binder.names, values, strict=True)), options
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a kernel of a Python function in Triton's language.
+
+    Use it plain (``@tt.jit``) or with options (``@tt.jit(do_not_specialize=["n"])``). The function's text is read at
+    the first launch; nothing of it runs as Python.
+
+    >>> import numpy as np
+    >>> import tinyton_lab as tt, tinyton_lab.language as tl
+    >>> @tt.jit
+    ... def double(x, BLOCK: tl.constexpr):
+    ...     i = tl.arange(0, BLOCK)
+    ...     tl.store(x + i, tl.load(x + i) * 2)
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> double[(1,)](x, BLOCK=4)
+    <Launch of double on cpu>
+    >>> x
+    array([0., 2., 4., 6.], dtype=float32)
+    """
+    if function is None:
+        return lambda decorated: jit(decorated, **options)
+    if isinstance(function, Kernel):
+        return function
+    if not inspect.isfunction(function):
+        raise error("TT3005", kernel="jit", name="function", what=f"a {type(function).__name__}")
+    return Kernel(function, "triton", **options)
+
+
+__all__ = ["Grid", "Kernel", "TinytonError", "jit"]

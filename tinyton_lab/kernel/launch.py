@@ -1,0 +1,87 @@
+"""What a launch gives back, and the options it was made with."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tinyton_lab.base import knobs
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.record.recording import Finding, Recording
+from tinyton_lab.record.stage import Compilation
+
+ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
+_chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
+
+
+@dataclass(slots=True)
+class Launch:
+    """The handle of a finished launch.
+
+    `compilation` is the record of the code that ran, `engine` what ran it, `findings` what the engine noticed,
+    `metrics` its counts, `recording` the simulator's trace when one was asked for. Triton's names (`asm`, `n_regs`,
+    `metadata`) are answered too.
+    """
+
+    compilation: Compilation
+    engine: str
+    findings: tuple[Finding, ...] = ()
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    recording: Recording | None = None
+
+    @property
+    def asm(self) -> Mapping[str, str]:
+        return self.compilation.asm
+
+    @property
+    def n_regs(self) -> int | None:
+        return self._resource("registers")
+
+    @property
+    def n_spills(self) -> int | None:
+        return self._resource("spills")
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return {"name": self.compilation.kernel, "target": self.compilation.target, **dict(self.compilation.options)}
+
+    def _resource(self, name: str) -> int | None:
+        value = self.compilation.resources.get(name)
+        return value if isinstance(value, int) else None
+
+    def __repr__(self) -> str:
+        noticed = f", {len(self.findings)} findings" if self.findings else ""
+        return f"<Launch of {self.compilation.kernel} on {self.engine}{noticed}>"
+
+
+@contextlib.contextmanager
+def backend(name: str) -> Iterator[None]:
+    """Run the launches of a ``with`` block on one engine: ``cpu``, ``cuda``, ``sim``, ``interpreter`` or ``eager``.
+
+    A launch's own ``backend=`` argument wins. Raises TT3014 for an unknown engine.
+    """
+    token = _chosen.set(_known(name))
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def choose_engine(asked: str | None) -> str:
+    """The engine of a launch: its argument, the ``with tt.backend(...)`` around it, TINYTON_BACKEND, or the default."""
+    name = asked or _chosen.get() or knobs.BACKEND.text()
+    return _known(name) if name else default_engine()
+
+
+def default_engine() -> str:
+    """``cuda`` where a device is present, else ``cpu``."""
+    return "interpreter"
+
+
+def _known(name: str) -> str:
+    if name not in ENGINES:
+        raise error("TT3014", name=name, known=", ".join(ENGINES))
+    return name

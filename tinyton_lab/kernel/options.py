@@ -1,0 +1,36 @@
+"""Read the options of a launch that steer the compiler: checked, with their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tinyton_lab.base import knobs
+from tinyton_lab.base.diagnostics import TinytonError, error
+from tinyton_lab.base.options import Options
+from tinyton_lab.base.targets import CPU, DEFAULT_GPU
+from tinyton_lab.base.targets import target as find_target
+
+
+def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
+    """Read launch options for an engine. Raises TT3013 for a senseless value, TT5001 for an unknown target."""
+    on_gpu = engine in ("cuda", "sim")
+    machine = find_target(given.get("target") or (DEFAULT_GPU if on_gpu else CPU))
+    warps = given.get("num_warps", 4)
+    if warps not in (1, 2, 4, 8, 16, 32):
+        raise _bad(kernel, "num_warps", warps, "it must be a power of two between 1 and 32")
+    stages = given.get("num_stages", 3)
+    if not isinstance(stages, int) or not 0 <= stages <= 16:
+        raise _bad(kernel, "num_stages", stages, "it must be an integer between 0 and 16")
+    math = given.get("math") or ("approx" if machine.is_gpu else "full")
+    if math not in ("full", "approx"):
+        raise _bad(kernel, "math", math, "it must be 'full' or 'approx'")
+    fusion = given.get("fp_fusion", given.get("enable_fp_fusion"))
+    checked = given.get("checked")
+    return Options(
+        warps, stages, math, bool(fusion), knobs.CPU_CHECKED.flag() if checked is None else bool(checked), machine
+    )
+
+
+def _bad(kernel: str, name: str, value: object, why: str) -> TinytonError:
+    return error("TT3013", kernel=kernel, name=name, value=value, why=why)

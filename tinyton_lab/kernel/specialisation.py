@@ -1,0 +1,49 @@
+"""One specialisation of a kernel: its compiled code, what it was compiled from, and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyton_lab import compiler
+from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.base.options import Options
+from tinyton_lab.frontend import Reached
+from tinyton_lab.kernel.arguments import describe
+from tinyton_lab.kernel.grid import Grid
+from tinyton_lab.kernel.launch import Launch
+from tinyton_lab.kernel.parameters import KernelShape
+from tinyton_lab.kernel.runners import RUNNERS
+
+
+class Specialisation:
+    """A kernel compiled for the types of some arguments, an engine and options.
+
+    `compilation` is its record, `fault` the error that ended it (then it cannot run).
+    """
+
+    def __init__(self, kernel: KernelShape, values: Mapping[str, Any], options: Options, engine: str) -> None:
+        self.kernel, self.engine, self.options = kernel, engine, options
+        request = request_for(kernel, values, options)
+        self.compilation = compiler.compile(request, engine)
+        self.fault: TinytonError | None = self.compilation.artifacts.get("fault")
+        self._reached: Reached | None = self.compilation.artifacts.get("reached")
+        self._run = None if self.fault else RUNNERS[engine](kernel, request, self.compilation)
+
+    def fresh(self) -> bool:
+        """True while every helper and global that the code was made from is what it was."""
+        return self._reached is None or self._reached.unchanged()
+
+    def launch(self, grid: Grid, values: Sequence[Any], options: Mapping[str, Any]) -> Launch:
+        """Run on a grid; `values` are all bound arguments in order."""
+        if self._run is None:
+            raise RuntimeError(f"{self.kernel.name} did not compile")
+        return self._run(grid, values, options)
+
+
+def request_for(kernel: KernelShape, values: Mapping[str, Any], options: Options) -> compiler.Request:
+    """The compiler's view of a kernel and its bound arguments."""
+    arguments = {
+        parameter.name: describe(kernel.name, parameter, values[parameter.name]) for parameter in kernel.parameters
+    }
+    return compiler.Request(kernel, kernel.name, arguments, options)
