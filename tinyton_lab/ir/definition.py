@@ -47,8 +47,12 @@ class OpDef:
     with a GPU's fast instructions; `expand(arithmetic, *values)` spells a math function in simpler ops (the accurate
     one, same bits on every engine).
 
-    `laws` are facts the folder uses and tests check; `layout` how a result's layout follows from the operands'; `ulp`
-    the bound on every engine (0: exact); `unsupported` maps an engine to the reason it cannot run the op.
+    `laws` are facts that rewrites use and tests check: ``commutative``, ``associative`` (integers only), ``idempotent``
+    (f(x, x) is x, or f(f(x)) is f(x)), ``self-inverse`` (f(x, x) is 0; integers only), ``reflexive`` and
+    ``irreflexive`` (f(x, x) is true, false; integers only), ``identity n``, ``right identity n``, ``absorbing n``
+    (integers only); -1 stands for all ones, and 0 as the identity of a float sum for -0.0. `layout` tells how a
+    result's layout follows from the operands'; `ulp` the bound on every engine (0: exact); `unsupported` maps an
+    engine to the reason it cannot run the op.
     """
 
     name: str

@@ -132,7 +132,7 @@ add = row(
     elementwise=True,
     emit=by_kind("fadd", "add"),
     numpy=wrapping(np.add, np.logical_xor),
-    laws=("commutative", "identity 0"),
+    laws=("commutative", "identity 0", "associative"),
     example="x + y",
     doc="Sum. Integers wrap.",
 )
@@ -143,7 +143,7 @@ sub = row(
     elementwise=True,
     emit=by_kind("fsub", "sub"),
     numpy=wrapping(np.subtract, np.logical_xor),
-    laws=("right identity 0",),
+    laws=("right identity 0", "self-inverse"),
     example="x - y",
     doc="Difference. Integers wrap.",
 )
@@ -154,7 +154,7 @@ mul = row(
     elementwise=True,
     emit=by_kind("fmul", "mul"),
     numpy=wrapping(np.multiply, np.logical_and),
-    laws=("commutative", "identity 1"),
+    laws=("commutative", "identity 1", "associative", "absorbing 0"),
     example="x * y",
     doc="Product. Integers wrap.",
 )
@@ -246,7 +246,7 @@ max_ = row(
     elementwise=True,
     emit=extreme("llvm.maximumnum", "max"),
     numpy=_quiet(np.maximum, _positive_zero),
-    laws=("commutative", "idempotent"),
+    laws=("commutative", "idempotent", "associative"),
     example="tl.maximum(x, y)",
     doc="The greater element; a NaN gives the other operand; -0 < +0.",
 )
@@ -257,7 +257,7 @@ min_ = row(
     elementwise=True,
     emit=extreme("llvm.minimumnum", "min"),
     numpy=_quiet(np.minimum, _negative_zero),
-    laws=("commutative", "idempotent"),
+    laws=("commutative", "idempotent", "associative"),
     example="tl.minimum(x, y)",
     doc="The lesser element; a NaN gives the other operand; -0 < +0.",
 )
@@ -340,7 +340,7 @@ and_ = row(
     elementwise=True,
     emit=lambda b, d, x, y: b.binary("and", x, y),
     numpy=np.bitwise_and,
-    laws=("commutative", "idempotent"),
+    laws=("commutative", "idempotent", "associative", "identity -1", "absorbing 0"),
     example="x & y",
     doc="Bitwise and.",
 )
@@ -352,7 +352,7 @@ or_ = row(
     elementwise=True,
     emit=lambda b, d, x, y: b.binary("or", x, y),
     numpy=np.bitwise_or,
-    laws=("commutative", "idempotent", "identity 0"),
+    laws=("commutative", "idempotent", "identity 0", "associative", "absorbing -1"),
     example="x | y",
     doc="Bitwise or.",
 )
@@ -364,7 +364,7 @@ xor = row(
     elementwise=True,
     emit=lambda b, d, x, y: b.binary("xor", x, y),
     numpy=np.bitwise_xor,
-    laws=("commutative", "identity 0"),
+    laws=("commutative", "identity 0", "associative", "self-inverse"),
     example="x ^ y",
     doc="Bitwise exclusive or.",
 )
@@ -422,7 +422,7 @@ eq = row(
     "x y",
     emit=compare("oeq", "eq", "eq"),
     numpy=np.equal,
-    laws=("commutative",),
+    laws=("commutative", "reflexive"),
     example="x == y",
     doc="Equal; False with a NaN.",
     **_COMPARISON,
@@ -432,23 +432,40 @@ ne = row(
     "x y",
     emit=compare("une", "ne", "ne"),
     numpy=np.not_equal,
-    laws=("commutative",),
+    laws=("commutative", "irreflexive"),
     example="x != y",
     doc="Not equal; True with a NaN.",
     **_COMPARISON,
 )
-lt = row("lt", "x y", emit=compare("olt", "slt", "ult"), numpy=np.less, example="x < y", doc="Less.", **_COMPARISON)
+lt = row(
+    "lt",
+    "x y",
+    emit=compare("olt", "slt", "ult"),
+    numpy=np.less,
+    example="x < y",
+    laws=("irreflexive",),
+    doc="Less.",
+    **_COMPARISON,
+)
 le = row(
     "le",
     "x y",
     emit=compare("ole", "sle", "ule"),
     numpy=np.less_equal,
     example="x <= y",
+    laws=("reflexive",),
     doc="Less or equal.",
     **_COMPARISON,
 )
 gt = row(
-    "gt", "x y", emit=compare("ogt", "sgt", "ugt"), numpy=np.greater, example="x > y", doc="Greater.", **_COMPARISON
+    "gt",
+    "x y",
+    emit=compare("ogt", "sgt", "ugt"),
+    numpy=np.greater,
+    example="x > y",
+    laws=("irreflexive",),
+    doc="Greater.",
+    **_COMPARISON,
 )
 ge = row(
     "ge",
@@ -456,6 +473,7 @@ ge = row(
     emit=compare("oge", "sge", "uge"),
     numpy=np.greater_equal,
     example="x >= y",
+    laws=("reflexive",),
     doc="Greater or equal.",
     **_COMPARISON,
 )
