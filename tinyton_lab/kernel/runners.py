@@ -28,11 +28,7 @@ def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compi
     written = compilation.artifacts["written"]
 
     def run(grid: Grid, values: Sequence[Any], options: Mapping[str, Any]) -> Launch:
-        arguments = [
-            _argument(kernel.name, p.name, values[at], written)
-            for p, at in zip(function.parameters, places, strict=True)
-        ]
-        interpreter.run(function, grid, arguments)
+        interpreter.run(function, grid, [_argument(kernel.name, n, values[at], written) for n, at in places])
         return Launch(compilation, "interpreter")
 
     return run
