@@ -9,6 +9,7 @@ import pytest
 from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.ops import OPS
+from tinyton_lab.ptx.table import ROWS
 from tinyton_lab.reference import pages, regenerate
 
 
@@ -35,6 +36,7 @@ def test_pages_hold_every_row():
     assert [name for name in KNOBS if f"`{name}`" not in pages.knobs()] == []
     assert [key for key in FAULTS if f"\n### {key}\n" not in pages.errors()] == []
     assert [name for name in OPS if f"\n| `{name}` |" not in pages.ops()] == []
+    assert pages.ptx().count("\n| `") == sum(map(len, ROWS.values()))
 
 
 def test_a_cell_cannot_break_its_table():

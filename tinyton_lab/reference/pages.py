@@ -12,6 +12,7 @@ from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.base.targets import TARGETS
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ops import OPS, contract, control, elementwise, math, memory, program, reduction, shape
+from tinyton_lab.ptx.table import ROWS
 
 FAMILIES: dict[str, ModuleType] = {
     "Element by element": elementwise,
@@ -31,6 +32,7 @@ PARTS = {
     "TT4": "While a kernel runs",
     "TT5": "Engines, targets and tools",
     "TT6": "PTX and the simulator",
+    "TT8": "The notebook",
     "TT9": "The lab's own faults",
 }
 
@@ -144,6 +146,18 @@ def _op(row: OpDef) -> list[str]:
     if row.example:
         notes.append(f"`{row.example}`")
     return [code(row.name), code(" ".join(operands)), code(" ".join(attributes)), " ".join(notes)]
+
+
+def ptx() -> str:
+    """The page of the PTX instructions that the simulator knows."""
+    rows = [[code(row.syntax), row.doc, row.pipe, row.section] for _, forms in sorted(ROWS.items()) for row in forms]
+    introduction = (
+        "The PTX instructions that are parsed, printed and simulated. Of the words in braces one may be written, of the"
+        " bare ones one must. `pipe` is the unit of a GPU that executes it, `section` that of the PTX ISA manual."
+    )
+    return page(
+        "PTX instructions", "tinyton_lab/ptx/", introduction, table(["form", "what it does", "pipe", "section"], rows)
+    )
 
 
 def errors() -> str:
