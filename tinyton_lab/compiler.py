@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tinyton_lab import frontend
+from tinyton_lab import frontend, pipeline
+from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.options import Options
 from tinyton_lab.base.protocol import DeviceFunction
@@ -88,12 +88,16 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
     _add(compilation, source_stage(request.function))
     options = request.options
     attrs = {"num_warps": options.num_warps, "math": options.math, "fp_fusion": options.fp_fusion}
+    verify = knobs.VERIFY.flag()
     lowered = frontend.lower(request.function, request.arguments, attrs)
     compilation.artifacts["reached"] = lowered.reached
     function = lowered.function
     compilation.provenance = function.provenance
     _add(compilation, source_stage(request.function, function))
     _add(compilation, _ir_stage("tile", function, doc="What the front end made of the source."))
+    for number, step in enumerate(pipeline.run_tile_passes(function, options.target, math=options.math, verify=verify)):
+        function = step.function
+        _add(compilation, _ir_stage(f"tile/{number + 1:02}-{step.row.name}", function, step))
     compilation.artifacts["function"] = function
     compilation.artifacts["written"] = {function.parameters[index].name for index in written_parameters(function)}
 
@@ -121,14 +125,12 @@ def _add(compilation: Compilation, stage: Stage) -> None:
     compilation.stages[stage.name] = stage
 
 
-def _ir_stage(name: str, function: Function, step: Any = None, doc: str = "") -> Stage:
+def _ir_stage(name: str, function: Function, step: pipeline.Step | None = None, doc: str = "") -> Stage:
     printed = print_function(function)
     if step is None:
         return Stage(name, "ir", printed.text, printed.lines, doc=doc)
-    return Stage(
-        name, "ir", printed.text, printed.lines, step.changed, step.doc, step.facts, tuple(step.misses),
-        seconds=step.seconds,
-    )  # fmt: skip
+    row, _, misses, facts, seconds, changed = step
+    return Stage(name, "ir", printed.text, printed.lines, changed, row.doc, facts, misses, seconds=seconds)
 
 
 def diagnostic(fault: TinytonError) -> Diagnostic:

@@ -92,22 +92,25 @@ def launch_key(
     Every launch comes by here: the common types are told apart in line.
     """
     parts: list[Hashable] = [engine]
+    add = parts.append
     addresses: list[int] = []
     for parameter, value in zip(parameters, values):
         kind = type(value)
         if parameter.constexpr:
             if kind is int or kind is str or kind is bool:
-                parts += kind, value
+                add(kind)
+                add(value)
             else:
-                parts.append(argument_key(kernel, parameter, value))
+                add(argument_key(kernel, parameter, value))
         elif kind is ndarray:
             address = numpy_address(value)
             addresses.append(address)
-            parts += value.dtype, address % ALIGNMENT == 0
+            add(value.dtype)
+            add(address % ALIGNMENT == 0)
         elif kind is int:
-            parts.append(integer_key(value))
+            add(integer_key(value))
         else:
-            parts.append(runtime_key(value))
+            add(runtime_key(value))
     return tuple(parts), addresses
 
 
