@@ -11,9 +11,9 @@ from typing import Any
 
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.base.reading import read_source
 from tinyton_lab.base.source import Source, Span
 from tinyton_lab.frontend.liveness import Liveness
-from tinyton_lab.frontend.reading import read_source
 
 
 class ParsedFunction:
