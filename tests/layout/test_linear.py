@@ -8,7 +8,7 @@ import pytest
 
 from tinyton_lab.layout.convert import movement
 from tinyton_lab.layout.linear import Layout, blocked, parse_layout, tile_layout
-from tinyton_lab.layout.shared import swizzle, wavefronts
+from tinyton_lab.layout.swizzle import swizzle, wavefronts
 
 
 def random_layout(bits: int, warp_bits: int, source: random.Random, mixed: bool) -> Layout:

@@ -33,7 +33,7 @@ def combiner(op: Op) -> str | None:
 reduce = row(
     "reduce",
     "*inputs",
-    "axis",
+    "axis scratch=",
     infer=infer_reduce,
     regions=1,
     layout="reduce",

@@ -41,4 +41,11 @@ tt.inspect(kernel, np.zeros(1, np.float32), target="sm_12345")
         "Some operations and element types exist on some architectures only, or have no GPU code yet. Every op is "
         "checked before code is generated.",
     ),
+    Fault(
+        "TT5013",
+        "Too much shared memory",
+        "the kernel needs {needed} bytes of shared memory, {target} has {limit} for one program",
+        "use smaller tiles, or more warps",
+        "Tiles change their layout through shared memory, which a GPU has little of.",
+    ),
 )

@@ -31,10 +31,9 @@ ROWS: tuple[Fault, ...] = (
     Fault(
         "TT2003",
         "No common dtype",
-        "{x} and {y} have no common dtype for this operation",
+        "{x} and {y} have no common dtype for /, // and %",
         "cast one of them",
-        "A quotient of a signed and an unsigned integer depends on how the sign is read, so it must be said; 8-bit "
-        "floats do not mix with integers.",
+        "A quotient of a signed and an unsigned integer depends on how the sign is read, so it must be said.",
         _kernel("n = tl.load(k)\ntl.store(k, n // n.to(tl.uint32))"),
     ),
     Fault(
