@@ -67,7 +67,8 @@ ifdef NODE
 $(FRONTEND): $(NODE_MODULES) | $(INSTALLED)-lab
 	rm -f .venv/frontend-*
 	cd extensions && PATH="$(CURDIR)/$(BIN):$$PATH" npm run build
-	rm -rf $(EXTENSION) && cp -R tinyton_lab/labextension $(EXTENSION) && cp extensions/labextension/install.json $(EXTENSION)
+	mkdir -p $(dir $(EXTENSION))
+	ln -sfn ../../../../tinyton_lab/labextension $(EXTENSION)
 	touch $@
 else
 $(FRONTEND): | $(INSTALLED)-lab
