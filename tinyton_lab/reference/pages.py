@@ -11,7 +11,7 @@ from tinyton_lab.base.faults import FAULTS, Fault
 from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.base.targets import TARGETS
 from tinyton_lab.ir.definition import OpDef
-from tinyton_lab.ops import OPS, contract, control, elementwise, math, memory, program, reduction, shape
+from tinyton_lab.ops import OPS, contract, control, elementwise, local, math, memory, program, reduction, shape
 from tinyton_lab.ptx.table import ROWS
 
 FAMILIES: dict[str, ModuleType] = {
@@ -23,6 +23,7 @@ FAMILIES: dict[str, ModuleType] = {
     "Contractions": contract,
     "The program and its grid": program,
     "Control flow": control,
+    "Layout IR only": local,
 }
 
 PARTS = {
