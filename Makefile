@@ -67,8 +67,7 @@ ifdef NODE
 $(FRONTEND): $(NODE_MODULES) | $(INSTALLED)-lab
 	rm -f .venv/frontend-*
 	cd extensions && PATH="$(CURDIR)/$(BIN):$$PATH" npm run build
-	mkdir -p $(dir $(EXTENSION))
-	ln -sfn ../../../../tinyton_lab/labextension $(EXTENSION)
+	rm -rf $(EXTENSION) && cp -R tinyton_lab/labextension $(EXTENSION) && cp extensions/labextension/install.json $(EXTENSION)
 	touch $@
 else
 $(FRONTEND): | $(INSTALLED)-lab

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tinyton_lab import frontend
+from tinyton_lab import frontend, pipeline
+from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.options import Options
 from tinyton_lab.base.protocol import DeviceFunction
@@ -72,7 +72,7 @@ def complete(compilation: Compilation, target: Target) -> Compilation:
 def read(function: DeviceFunction, name: str) -> Compilation:
     """The record of a kernel that was never compiled: its source and syntax tree."""
     compilation = Compilation(name, "none")
-    _add(compilation, source_stage(function))
+    compilation.stages.update(frontend.source_stages(function))
     return compilation
 
 
@@ -85,15 +85,19 @@ def _new(request: Request) -> Compilation:
 
 def _compile_tile(request: Request, compilation: Compilation) -> None:
     """The front end and the tile passes: stages ``python ast tile tile/NN-pass``."""
-    _add(compilation, source_stage(request.function))
+    compilation.stages.update(frontend.source_stages(request.function))
     options = request.options
     attrs = {"num_warps": options.num_warps, "math": options.math, "fp_fusion": options.fp_fusion}
+    verify = knobs.VERIFY.flag()
     lowered = frontend.lower(request.function, request.arguments, attrs)
     compilation.artifacts["reached"] = lowered.reached
     function = lowered.function
     compilation.provenance = function.provenance
-    _add(compilation, source_stage(request.function, function))
+    compilation.stages.update(frontend.located(compilation.stages, function))
     _add(compilation, _ir_stage("tile", function, doc="What the front end made of the source."))
+    for number, step in enumerate(pipeline.run_tile_passes(function, options.target, math=options.math, verify=verify)):
+        function = step.function
+        _add(compilation, _ir_stage(f"tile/{number + 1:02}-{step.row.name}", function, step))
     compilation.artifacts["function"] = function
     compilation.artifacts["written"] = {function.parameters[index].name for index in written_parameters(function)}
 
@@ -103,32 +107,16 @@ _RUN: dict[str, Callable[[Request, Compilation], None]] = {
 }
 
 
-def source_stage(function: DeviceFunction, lowered: Function | None = None) -> Stage:
-    """The kernel's Python text; once it is lowered, each line knows the ops that came from it."""
-    source = frontend.parse(function.function).source
-    ranges: list[SourceRange] = []
-    lines: list[list[int]] = [[] for _ in source.text.splitlines()]
-    for op in lowered.walk() if lowered is not None else ():
-        for span in op.span.frames() if op.span is not None else ():
-            ranges.append(_range(span, op.uid))
-            if span.source.label == source.label and 0 <= span.line - source.first_line < len(lines):
-                lines[span.line - source.first_line].append(op.uid)
-    uids = tuple(tuple(line) for line in lines)
-    return Stage("python", "source", source.text, uids, doc="The kernel as it was written.", ranges=tuple(ranges))
-
-
 def _add(compilation: Compilation, stage: Stage) -> None:
     compilation.stages[stage.name] = stage
 
 
-def _ir_stage(name: str, function: Function, step: Any = None, doc: str = "") -> Stage:
+def _ir_stage(name: str, function: Function, step: pipeline.Step | None = None, doc: str = "") -> Stage:
     printed = print_function(function)
     if step is None:
         return Stage(name, "ir", printed.text, printed.lines, doc=doc)
-    return Stage(
-        name, "ir", printed.text, printed.lines, step.changed, step.doc, step.facts, tuple(step.misses),
-        seconds=step.seconds,
-    )  # fmt: skip
+    row, _, misses, facts, seconds, changed = step
+    return Stage(name, "ir", printed.text, printed.lines, changed, row.doc, facts, misses, seconds=seconds)
 
 
 def diagnostic(fault: TinytonError) -> Diagnostic:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +28,7 @@ def test_promotion_is_symmetric_and_holds_both(a: dtypes.DType, b: dtypes.DType)
 @pytest.mark.parametrize(
     ("a", "b", "plain", "division"),
     [
-        ("f16", "bf16", "f32", "f32"),
+        ("f16", "bf16", "f16", "f32"),
         ("f16", "f16", "f16", "f32"),
         ("bf16", "bf16", "bf16", "f32"),
         ("bf16", "i32", "f32", "f32"),
@@ -40,6 +42,21 @@ def test_known_promotions(a: str, b: str, plain: str, division: str | None) -> N
     first, second = DTYPES[a], DTYPES[b]
     assert str(promote(first, second)) == plain
     assert str(promote(first, second, division=True)) == str(division)
+
+
+TABLE = json.loads((Path(__file__).parent.parent / "data" / "promotion.json").read_text(encoding="utf-8"))
+PUBLIC = {dtype.public: dtype for dtype in DTYPES.values()}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_promotion_is_that_of_triton(name: str) -> None:
+    """Every pair of dtypes, of two tensors and of a tensor and a number, plain and under division."""
+    rules = {"tensors": promote, "number": promote_scalar}
+    rows = [row for row in TABLE if row[1] == name]
+    assert len(rows) == len(DTYPES) + 7
+    for kind, a, b, *wanted in rows:
+        found = [rules[kind](PUBLIC[a], PUBLIC[b], division=division) for division in (False, True)]
+        assert [dtype and dtype.public for dtype in found] == wanted, (kind, a, b)
 
 
 def test_scalars_are_weak() -> None:

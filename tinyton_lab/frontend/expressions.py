@@ -56,13 +56,20 @@ _NAMES = {
     "NamedExpr": "an assignment expression (:=)",
     "Starred": "a starred expression",
 }
+_HINTS = {
+    "a list comprehension": "write a loop over tl.static_range",
+    "a lambda": "define a function and decorate it with @tt.jit",
+    "a dict": "use one variable for each value",
+    "an assignment expression (:=)": "assign on a line of its own",
+}
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Any:
     """The value of an expression: a compile-time value, a value of the kernel, or a tuple of both."""
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        raise frame.fault("TT1002", node, what=_NAMES.get(type(node).__name__, type(node).__name__))
+        what = _NAMES.get(type(node).__name__, type(node).__name__)
+        raise frame.fault("TT1002", node, what=what, hint=_HINTS.get(what, ""))
     return handler(frame, node)
 
 
@@ -88,7 +95,7 @@ def _is_language(value: Any) -> bool:
 
 def constant(frame: Frame, node: ast.Constant) -> Any:
     if isinstance(node.value, (bytes, complex)):
-        raise frame.fault("TT1002", node, what=f"a {type(node.value).__name__} literal")
+        raise frame.fault("TT1002", node, what=f"a {type(node.value).__name__} literal", hint="")
     return node.value
 
 
@@ -106,7 +113,7 @@ def static_items(frame: Frame, node: ast.expr) -> tuple[Any, ...]:
     """The items of a tuple that is unpacked with a star. Raises TT1002."""
     value = evaluate(frame, node)
     if not isinstance(value, tuple):
-        raise frame.fault("TT1002", node, what="unpacking anything but a tuple")
+        raise frame.fault("TT1002", node, what="unpacking anything but a tuple", hint="")
     return tuple(value)
 
 
@@ -160,11 +167,13 @@ def apply_binary(frame: Frame, node: ast.AST, kind: ast.operator, x: Any, y: Any
     if isinstance(x, TileValue) or isinstance(y, TileValue):
         rule = frame.context.rules.binary.get(type(kind))
         if rule is None:
-            raise frame.fault("TT1002", node, what=f"the operator {_SYMBOLS.get(type(kind), type(kind).__name__)}")
+            raise frame.fault(
+                "TT1002", node, what=f"the operator {_SYMBOLS.get(type(kind), type(kind).__name__)}", hint=""
+            )
         return rule(x, y)
     python = _PYTHON_BINARY.get(type(kind))
     if python is None:
-        raise frame.fault("TT1002", node, what="the operator @")
+        raise frame.fault("TT1002", node, what="operator @", hint="use tl.dot")
     if (isinstance(kind, (ast.Pow, ast.LShift, ast.Mult))) and too_large(kind, x, y):
         raise frame.fault("TT1018", node, what=ast.unparse(node), why="the result is too large")
     return at_compile_time(frame, node, python, x, y)
@@ -222,7 +231,7 @@ def compare_pair(frame: Frame, node: ast.Compare, kind: ast.cmpop, x: Any, y: An
     if on_tiles:
         rule = frame.context.rules.compare.get(type(kind))
         if rule is None:
-            raise frame.fault("TT1002", node, what=f"the operator {_SYMBOLS.get(type(kind))}")
+            raise frame.fault("TT1002", node, what=f"operator {_SYMBOLS.get(type(kind))} on values", hint="")
         return rule(x, y)
     return at_compile_time(frame, node, _PYTHON_COMPARE[type(kind)], x, y)
 
@@ -268,7 +277,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Any:
         key = key.known
     if isinstance(base, (tuple, str)) and isinstance(key, (int, slice)):
         return at_compile_time(frame, node, operator.getitem, base, key)
-    raise frame.fault("TT1002", node, what=f"subscripting a {type(base).__name__}")
+    raise frame.fault("TT1002", node, what=f"subscripting a {type(base).__name__}", hint="")
 
 
 def slice_(frame: Frame, node: ast.Slice) -> slice:
@@ -300,7 +309,7 @@ def call_expression(frame: Frame, node: ast.Call) -> Any:
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise frame.fault("TT1002", keyword.value, what="a call with **keywords")
+            raise frame.fault("TT1002", keyword.value, what="a call with **keywords", hint="")
         keywords[keyword.arg] = evaluate(frame, keyword.value)
     return call(frame, node, callee, tuple(args), keywords)
 

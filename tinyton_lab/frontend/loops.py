@@ -176,7 +176,7 @@ def _read_range(frame: Frame, node: ast.Call, callee: Any) -> Turns:
 def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
     """Lower a ``for``; `run` lowers its body."""
     if node.orelse:
-        raise frame.fault("TT1002", node, what="a loop with else")
+        raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
     turns = read_turns(frame, node)
     if isinstance(turns, tuple):
         return unroll(frame, node, turns, run)
@@ -280,7 +280,7 @@ def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> tuple[list[Value],
 def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
     """Emit a ``while`` op. Raises TT1022 for a condition that is always true."""
     if node.orelse:
-        raise frame.fault("TT1002", node, what="a loop with else")
+        raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
     emitter = frame.context.emitter
     carried = Carried(frame, node)
     starts = carried.handles()

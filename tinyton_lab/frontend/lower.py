@@ -16,7 +16,7 @@ from tinyton_lab.frontend.reached import Reached
 from tinyton_lab.frontend.rules import DIALECTS, Rules
 from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
 from tinyton_lab.frontend.source_ast import ParsedFunction, parse
-from tinyton_lab.frontend.statements import execute
+from tinyton_lab.frontend.statements import Returned, execute
 from tinyton_lab.ir.core import Function, Parameter
 from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.value import EMITTER, make
@@ -59,9 +59,9 @@ class Lowering:
         frame = Frame(self, parsed, site)
         for name, value in self._bind(parsed, site, args, keywords).items():
             frame.bind(name, value, parsed.node)
-        value = self.body(frame)
+        returned = self.body(frame)
         self.emitter.span = site
-        return value
+        return None if returned is None else returned.value
 
     def _neutral(self, function: DeviceFunction) -> bool:
         return function.dialect == "both"
@@ -73,16 +73,15 @@ class Lowering:
         if len(self.stack) >= DEEPEST:
             raise error("TT1029", site, depth=DEEPEST, name=python.__name__)
 
-    def body(self, frame: Frame) -> Any:
-        """Lower the body of a function whose names are bound; gives what it returns."""
+    def body(self, frame: Frame) -> Returned | None:
+        """Lower the body of a function whose names are bound; gives what it returned and where."""
         parsed = frame.parsed
         self.stack.append((parsed.function, frame.call_site))
         self.reached.source(parsed.function, parsed.source.text)
         try:
-            outcome = execute(frame, parsed.node.body)
+            return execute(frame, parsed.node.body)
         finally:
             self.stack.pop()
-        return None if outcome is None else outcome.value
 
     def _bind(
         self, parsed: ParsedFunction, site: Span | None, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -120,8 +119,8 @@ def lower(
         returned = lowering.body(frame)
     finally:
         EMITTER.reset(token)
-    if returned is not None:
-        raise error("TT1026", parsed.span(parsed.node), name=parsed.name, what=kind_of(returned))
+    if returned is not None and returned.value is not None:
+        raise error("TT1026", parsed.span(returned.node), name=parsed.name, what=kind_of(returned.value))
     return Lowered(lowering.emitter.function, lowering.reached)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,11 @@ class Read:
     name: str
     namespace: Any
     value: Any
+
+    def unchanged(self) -> bool:
+        """Whether the name still holds what it held."""
+        value = self.now()
+        return value is self.value or _equal(value, self.value)
 
     def now(self) -> Any:
         """What the name holds now."""
@@ -47,13 +52,12 @@ class Reached:
         """Note that a function's text became part of the code."""
         self.sources.setdefault(f"{function.__module__}.{function.__qualname__}", text)
 
+    def __iter__(self) -> Iterator[Read]:
+        return iter(self.reads)
+
     def unchanged(self) -> bool:
         """Whether every name still holds what it held."""
-        for read in self.reads:
-            value = read.now()
-            if value is not read.value and not _equal(value, read.value):
-                return False
-        return True
+        return all(read.unchanged() for read in self.reads)
 
     def values(self) -> tuple[tuple[str, str], ...]:
         """Names and values that are plain data, for records."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
-import os
 import weakref
 from collections.abc import Callable
 from functools import cached_property
@@ -13,6 +11,7 @@ from typing import Any
 
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.base.reading import read_source
 from tinyton_lab.base.source import Source, Span
 from tinyton_lab.frontend.liveness import Liveness
 
@@ -103,6 +102,7 @@ def _filled(cell: Any) -> bool:
 
 
 _PARSED: weakref.WeakKeyDictionary[Callable[..., Any], ParsedFunction] = weakref.WeakKeyDictionary()
+_BY_SOURCE: weakref.WeakValueDictionary[Source, ParsedFunction] = weakref.WeakValueDictionary()
 
 
 def parse(function: Callable[..., Any]) -> ParsedFunction:
@@ -113,40 +113,27 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     return found
 
 
+def parsed_from(source: Source) -> ParsedFunction | None:
+    """The function that was parsed from a source, while it lives."""
+    return _BY_SOURCE.get(source)
+
+
 def _parse(function: Callable[..., Any]) -> ParsedFunction:
-    code = function.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    first = code.co_firstlineno
-    if len(lines) < first or not lines[first - 1].strip():
-        raise error("TT3012", kernel=function.__name__)
-    text = "".join(inspect.getblock(lines[first - 1 :]))
-    source = Source(label(code.co_filename, function.__name__), text, first)
-    indented = text[:1].isspace()
+    source = read_source(function)
+    indented = source.text[:1].isspace()
     try:
-        tree: Any = ast.parse("if 1:\n" + text if indented else text)
+        tree: Any = ast.parse("if 1:\n" + source.text if indented else source.text)
     except SyntaxError:
         raise error("TT1010", _first_line(source), name=function.__name__) from None
     node = tree.body[0].body[0] if indented else tree.body[0]
-    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+    if not isinstance(node, ast.FunctionDef) or node.name != function.__code__.co_name:
         raise error("TT1010", _first_line(source), name=function.__name__)
-    return ParsedFunction(function, node, source, first - (2 if indented else 1))
+    parsed = ParsedFunction(function, node, source, source.first_line - (2 if indented else 1))
+    _BY_SOURCE[source] = parsed
+    return parsed
 
 
 def _first_line(source: Source) -> Span:
     line = source.line(source.first_line)
     indent = len(line) - len(line.lstrip())
     return Span(source, source.first_line, indent, source.first_line, max(len(line.rstrip()), indent + 1))
-
-
-def label(filename: str, function: str) -> str:
-    """How a source is called in messages and records: a stable name without paths, counters or temporary files.
-
-    >>> label("lab/softmax.py", "softmax"), label("<ipython-input-7>", "vadd"), label("cell:vadd", "vadd")
-    ('softmax.py', 'cell:vadd', 'cell:vadd')
-    """
-    if filename.startswith("cell:"):
-        return filename
-    if filename.startswith("<") or "ipykernel_" in filename:
-        return f"cell:{function}"
-    return os.path.basename(filename)

@@ -35,13 +35,22 @@ _NAMES = {
     "Match": "match",
     "TypeAlias": "type",
 }
+_HINTS = {
+    "break": "let a while loop's condition say when to stop",
+    "continue": "put the rest of the turn under an if",
+    "import": "import at the top of the module",
+    "a function inside a function": "define it beside the kernel and decorate it with @tt.jit",
+    "assigning to a subscript": "tiles do not change: build a new one with tl.where, or store to memory",
+    "try": "a program cannot raise, so there is nothing to catch",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The value that a ``return`` gave."""
+    """The value that a ``return`` gave, and the statement that gave it."""
 
     value: Any
+    node: ast.stmt
 
 
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
@@ -50,23 +59,19 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
         if isinstance(statement, ast.If):
             outcome = branch(frame, statement, statements[place + 1 :])
             if outcome is not None:
-                return outcome if isinstance(outcome, Returned) else None
+                return outcome
             continue
         handler = _HANDLERS.get(type(statement))
         if handler is None:
             what = _NAMES.get(type(statement).__name__, type(statement).__name__)
-            raise frame.fault("TT1002", statement, what=what)
+            raise frame.fault("TT1002", statement, what=what, hint=_HINTS.get(what, ""))
         outcome = handler(frame, statement)
         if outcome is not None:
             return outcome
     return None
 
 
-class _Through:
-    """Says that the statements after a branch were lowered with it, and nothing was returned."""
-
-
-def branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | _Through | None:
+def branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | None:
     """Lower an ``if``. Where an arm returns, the statements after it belong to the arms that do not."""
     test = branches.condition(frame, node.test, evaluate(frame, node.test))
     if isinstance(test, bool):
@@ -82,7 +87,7 @@ def branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | _
         for body in (node.body, node.orelse)
     ]
     value = branches.merge_values(frame, node, test, arms, "what this function returns")
-    return Returned(value)
+    return Returned(value, node)
 
 
 def _returned(outcome: Returned | None) -> Any:
@@ -92,7 +97,7 @@ def _returned(outcome: Returned | None) -> Any:
 def return_(frame: Frame, node: ast.Return) -> Returned:
     if frame.loops:
         raise frame.fault("TT1003", node)
-    return Returned(None if node.value is None else evaluate(frame, node.value))
+    return Returned(None if node.value is None else evaluate(frame, node.value), node)
 
 
 def assign(frame: Frame, node: ast.Assign) -> None:
@@ -108,10 +113,10 @@ def store(frame: Frame, target: ast.expr, value: Any) -> None:
         return
     if not isinstance(target, (ast.Tuple, ast.List)):
         what = {"Starred": "a starred target", "Subscript": "assigning to a subscript"}.get(type(target).__name__)
-        raise frame.fault("TT1002", target, what=what or "assigning to an attribute")
+        raise frame.fault("TT1002", target, what=what or "assigning to an attribute", hint="")
     starred = [part for part in target.elts if isinstance(part, ast.Starred)]
     if starred:
-        raise frame.fault("TT1002", starred[0], what="a starred target")
+        raise frame.fault("TT1002", starred[0], what="a starred target", hint="name every part of the tuple")
     if not isinstance(value, tuple) or len(value) != len(target.elts):
         raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(value))
     for part, item in zip(target.elts, value, strict=True):
@@ -144,7 +149,7 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
     """``x += y`` is ``x = x + y``."""
     if not isinstance(node.target, ast.Name):
         what = "assigning to a subscript" if isinstance(node.target, ast.Subscript) else "assigning to an attribute"
-        raise frame.fault("TT1002", node.target, what=what)
+        raise frame.fault("TT1002", node.target, what=what, hint=_HINTS.get(what, ""))
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     value = apply_binary(frame, node, node.op, frame.lookup(read), evaluate(frame, node.value))
     frame.bind(node.target.id, frame.context.rules.assigned(value), node)

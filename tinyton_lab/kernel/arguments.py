@@ -6,10 +6,11 @@ Keys are cheap tuples made at each launch; descriptions are made once per specia
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from tinyton_lab.base import dtypes
 from tinyton_lab.base.diagnostics import TinytonError, error
@@ -81,6 +82,36 @@ def constexpr_key(value: Any) -> Hashable:
         case _:
             hash(value)
             return type(value), value
+
+
+def launch_key(
+    kernel: str, parameters: Sequence[KernelParameter], values: Sequence[Any], engine: str
+) -> tuple[Hashable, list[int]]:
+    """The key of a launch, and the addresses of its numpy arrays in order (found on the way).
+
+    Every launch comes by here: the common types are told apart in line.
+    """
+    parts: list[Hashable] = [engine]
+    add = parts.append
+    addresses: list[int] = []
+    for parameter, value in zip(parameters, values):
+        kind = type(value)
+        if parameter.constexpr:
+            if kind is int or kind is str or kind is bool:
+                add(kind)
+                add(value)
+            else:
+                add(argument_key(kernel, parameter, value))
+        elif kind is ndarray:
+            address = numpy_address(value)
+            addresses.append(address)
+            add(value.dtype)
+            add(address % ALIGNMENT == 0)
+        elif kind is int:
+            add(integer_key(value))
+        else:
+            add(runtime_key(value))
+    return tuple(parts), addresses
 
 
 def argument_key(kernel: str, parameter: KernelParameter, value: Any) -> Hashable:

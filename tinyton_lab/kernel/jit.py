@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tinyton_lab.base import events
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.source import Source
 from tinyton_lab.frontend import parse
-from tinyton_lab.kernel.arguments import RUNTIME_KEYS, argument_key, runtime_key
+from tinyton_lab.kernel.arguments import launch_key
 from tinyton_lab.kernel.grid import Grid, read_grid
 from tinyton_lab.kernel.launch import Launch, choose_engine
 from tinyton_lab.kernel.options import read_options
@@ -38,7 +39,6 @@ class Kernel:
             function, options.get("do_not_specialize") or (), options.get("do_not_specialize_on_alignment") or ()
         )
         self._binder = Binder(self.name, self.parameters)
-        self._runtime = tuple(parameter.constexpr is False for parameter in self.parameters)
         self._cache: dict[Hashable, Specialisation] = {}
         self._lock = threading.RLock()
         events.kernel_defined(self)
@@ -62,11 +62,7 @@ class Kernel:
 
     def __getitem__(self, grid: Any) -> Callable[..., Launch]:
         """Fix the grid; call the result with the arguments."""
-
-        def launch(*args: Any, **kwargs: Any) -> Launch:
-            return self._launch(grid, args, kwargs)
-
-        return launch
+        return partial(self._launch, grid)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Only from inside a kernel that runs line by line (eager mode); elsewhere TT3011."""
@@ -74,51 +70,43 @@ class Kernel:
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Launch | Compilation:
         """Launch, or only compile with ``warmup=True``."""
-        return self.warmup(*args, grid=grid, **kwargs) if warmup else self._launch(grid, args, kwargs)
+        return self.warmup(*args, grid=grid, **kwargs) if warmup else self._launch(grid, *args, **kwargs)
 
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Compilation:
         """Compile for these arguments without running."""
         values, options = self._binder.bind(args, kwargs)
-        return self._specialise(values, options, choose_engine(options.get("backend"))).compilation
+        return self._specialise(values, options, choose_engine(options.get("backend")))[0].compilation
 
-    def _launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
+    def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Launch:
         values, options = self._binder.bind(args, kwargs)
         engine = choose_engine(options.get("backend") if options else None)
-        if type(grid) is not tuple or len(grid) != 1 or type(grid[0]) is not int or grid[0] < 0:
-            grid = read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
-        else:
-            grid = (grid[0], 1, 1)
-        specialisation = self._specialise(values, options, engine)
-        result = specialisation.launch(grid, values, options)
+        specialisation, addresses = self._specialise(values, options, engine)
+        result = specialisation.run(self._grid(grid, values, options), values, addresses, options)
         if events.LISTENERS:
             events.kernel_launched(self, result)
         return result
 
+    def _grid(self, grid: Any, values: Sequence[Any], options: Mapping[str, Any]) -> Grid:
+        if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
+            return grid[0], 1, 1
+        return read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
+
     def _meta(self, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         return {**options, **dict(zip(self._binder.names, values, strict=True))}
 
-    def _specialise(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
-        key = self._key(values, options, engine)
-        found = self._cache.get(key)
-        if found is not None and found.fresh():
-            return found
-        with self._lock:
-            found = self._cache.get(key)
-            if found is None or not found.fresh():
-                found = self._cache[key] = self._make(values, options, engine)
-        return found
-
-    def _key(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Hashable:
-        parts: list[Hashable] = [engine]
-        for value, runtime, parameter in zip(values, self._runtime, self.parameters, strict=True):
-            if runtime:
-                known = RUNTIME_KEYS.get(type(value))
-                parts.append(known(value) if known is not None else runtime_key(value))
-            else:
-                parts.append(argument_key(self.name, parameter, value))
+    def _specialise(
+        self, values: Sequence[Any], options: dict[str, Any], engine: str
+    ) -> tuple[Specialisation, list[int]]:
+        key, addresses = launch_key(self.name, self.parameters, values, engine)
         if options:
-            parts.append(tuple(sorted((name, repr(value)) for name, value in options.items())))
-        return tuple(parts)
+            key = key, tuple(sorted((name, repr(value)) for name, value in options.items()))
+        found = self._cache.get(key)
+        if found is None or not found.fresh():
+            with self._lock:
+                found = self._cache.get(key)
+                if found is None or not found.fresh():
+                    found = self._cache[key] = self._make(values, options, engine)
+        return found, addresses
 
     def _make(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
         read = read_options(self.name, {**self._defaults(), **options}, engine)

@@ -17,7 +17,7 @@ from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime.buffers import buffer_of, is_tensor
 
-Runner = Callable[[Grid, Sequence[Any], Mapping[str, Any]], Launch]
+Runner = Callable[[Grid, Sequence[Any], Sequence[int], Mapping[str, Any]], Launch]
 Pick = Callable[[Any], "tuple[int | float, ...]"]
 
 
@@ -27,7 +27,7 @@ def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compi
     places = _places(kernel, compilation)
     written = compilation.artifacts["written"]
 
-    def run(grid: Grid, values: Sequence[Any], options: Mapping[str, Any]) -> Launch:
+    def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         interpreter.run(function, grid, [_argument(kernel.name, n, values[at], written) for n, at in places])
         return Launch(compilation, "interpreter")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tinyton_lab import compiler
@@ -13,7 +13,7 @@ from tinyton_lab.kernel.arguments import describe
 from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch
 from tinyton_lab.kernel.parameters import KernelShape
-from tinyton_lab.kernel.runners import RUNNERS
+from tinyton_lab.kernel.runners import RUNNERS, Runner
 
 
 class Specialisation:
@@ -27,18 +27,19 @@ class Specialisation:
         request = request_for(kernel, values, options)
         self.compilation = compiler.compile(request, engine)
         self.fault: TinytonError | None = self.compilation.artifacts.get("fault")
-        self._reached: Reached | None = self.compilation.artifacts.get("reached")
-        self._run = None if self.fault else RUNNERS[engine](kernel, request, self.compilation)
-
-    def fresh(self) -> bool:
+        reached: Reached | None = self.compilation.artifacts.get("reached")
+        self.fresh: Callable[[], bool] = reached.unchanged if reached is not None and reached.reads else _always
         """True while every helper and global that the code was made from is what it was."""
-        return self._reached is None or self._reached.unchanged()
+        self.run: Runner = _refuse if self.fault else RUNNERS[engine](kernel, request, self.compilation)
+        """Run on a grid, with all bound arguments in order."""
 
-    def launch(self, grid: Grid, values: Sequence[Any], options: Mapping[str, Any]) -> Launch:
-        """Run on a grid; `values` are all bound arguments in order."""
-        if self._run is None:
-            raise RuntimeError(f"{self.kernel.name} did not compile")
-        return self._run(grid, values, options)
+
+def _always() -> bool:
+    return True
+
+
+def _refuse(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
+    raise RuntimeError("this specialisation did not compile")
 
 
 def request_for(kernel: KernelShape, values: Mapping[str, Any], options: Options) -> compiler.Request:

@@ -26,6 +26,12 @@ class Builtin:
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
+    @property
+    def spelled(self) -> str:
+        """The parameters without their annotations: ``(pointer, value, mask=None)``."""
+        plain = [p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values()]
+        return str(inspect.Signature(plain))
+
 
 BUILTINS: dict[Callable[..., Any], Builtin] = {}
 

@@ -6,6 +6,7 @@ Numpy arrays (any strides, zero-copy) and CPU torch tensors, found by their attr
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ _capsule_pointer.restype = ctypes.c_void_p  # type: ignore[attr-defined]  # a ct
 _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]  # type: ignore[attr-defined]
 _read_pointer = ctypes.c_void_p.from_address
 _DATA_AT = 40  # offset of `data` in the PyArrayInterface struct of a 64-bit build: a documented, stable layout
+_OBJECT_DATA_AT = object.__basicsize__  # the array object's first field after Python's own header
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,25 @@ class Buffer:
         return np.unique(grid)
 
 
-def numpy_address(array: Any) -> int:
-    """The data address of a numpy array, by the array interface's C struct (four times faster than ``.ctypes``)."""
+def _interface_address(array: Any) -> int:
+    """The data address of a numpy array, by the array interface's C struct."""
     return _read_pointer(_capsule_pointer(array.__array_struct__, None) + _DATA_AT).value or 0
+
+
+def _object_address(array: Any) -> int:
+    """The same from the array object's first field: what a warm launch can afford."""
+    return _read_pointer(id(array) + _OBJECT_DATA_AT).value or 0
+
+
+def _fastest_address() -> Callable[[Any], int]:
+    """The direct read where this interpreter lays objects out that way, else the interface."""
+    sample = np.zeros(4, np.int8)[1:]
+    plain = sys.implementation.name == "cpython" and not hasattr(sys, "gettotalrefcount")
+    agree = plain and _object_address(sample) == _interface_address(sample)
+    return _object_address if agree else _interface_address
+
+
+numpy_address = _fastest_address()
 
 
 def is_tensor(value: object) -> bool:

@@ -26,7 +26,7 @@ ROWS: tuple[Fault, ...] = (
         "TT1002",
         "Construct outside the language",
         "the kernel language has no {what}",
-        "",
+        "{hint}",
         "Kernels are written in a part of Python: assignments, if, for, while, calls, operators. The rest has no "
         "meaning for a program that runs on a grid.",
         _kernel("for i in range(4):\n    if i > 2:\n        break\n    tl.store(o + i, i)"),

@@ -31,9 +31,10 @@ ROWS: tuple[Fault, ...] = (
     Fault(
         "TT2003",
         "No common dtype",
-        "{x} and {y} have no common dtype for /, // and %",
+        "{x} and {y} have no common dtype for this operation",
         "cast one of them",
-        "A quotient of a signed and an unsigned integer depends on how the sign is read, so it must be said.",
+        "A quotient of a signed and an unsigned integer depends on how the sign is read, so it must be said; 8-bit "
+        "floats do not mix with integers.",
         _kernel("n = tl.load(k)\ntl.store(k, n // n.to(tl.uint32))"),
     ),
     Fault(

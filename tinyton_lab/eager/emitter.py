@@ -1,0 +1,158 @@
+"""Carry out the language on numpy arrays, one op at a time, by the interpreter's definition of each op."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.source import Source, Span
+from tinyton_lab.interpreter import Frame, Interpreter
+from tinyton_lab.ir.build import complete, infer
+from tinyton_lab.ir.core import Block, Op, Value
+from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.ir.types import Tile
+from tinyton_lab.language.value import TileValue, make
+from tinyton_lab.ops.roots import Roots
+
+Array = Any
+NO_ROOTS: Roots = frozenset()
+
+
+class ArrayHandle:
+    """A value of a running kernel: its type, and an array with a leading axis of length 1 (one program)."""
+
+    __slots__ = ("array", "roots", "value")
+
+    def __init__(self, value: Value, array: Array, roots: Roots = NO_ROOTS) -> None:
+        self.value, self.array, self.roots = value, array, roots
+
+    @property
+    def type(self) -> Tile:
+        return self.value.type
+
+    def number(self) -> Any:
+        """The value of a scalar, as Python's."""
+        return self.array.reshape(-1)[0].item()
+
+    def shown(self) -> Array:
+        """The elements, for people to look at."""
+        return np.broadcast_to(self.array, (1, *self.type.shape))[0] if self.type.shape else self.array.reshape(-1)[0]
+
+
+class EagerEmitter:
+    """An emitter whose handles are arrays. `call_function` runs functions written in the language."""
+
+    def __init__(self, machine: Interpreter, dialect: str, call_function: Callable[..., Any]) -> None:
+        self.machine, self.dialect, self._call = machine, dialect, call_function
+        self.frame = machine.frame(0, 1)
+        self.sources: dict[CodeType, Source] = {}
+
+    def start(self, program: int) -> None:
+        """From here on, ops belong to this program of the grid."""
+        self.frame = self.machine.frame(program, program + 1)
+
+    def call(self, function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        return self._call(function, tuple(args), dict(keywords))
+
+    def value(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> ArrayHandle:
+        op, array = self._run(row, operands, attrs)
+        roots = union(handle.roots for handle in operands if handle is not None and handle.type.is_pointer)
+        return ArrayHandle(op.results[0], array[0], roots if row.name != "int_to_pointer" else None)
+
+    def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+        self._run(row, operands, attrs)
+
+    def _run(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Op, list[Array]]:
+        handles: list[ArrayHandle | None] = list(operands)
+        values = complete(row, [None if handle is None else handle.value for handle in handles])
+        span = self.span if row.effect != "none" else None
+        op = Op(row, values, infer(row, values, attrs), attrs, (), 0, span)
+        frame = Frame(1, self.frame)
+        for handle in handles:
+            if handle is not None:
+                frame.values[handle.value] = handle.array
+                self.machine.roots[handle.value] = handle.roots
+        with np.errstate(all="ignore"):
+            self.machine.op(op, frame)
+        self.machine.roots.clear()
+        return op, [frame.values[result] for result in op.results]
+
+    def reduce(self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+        """Combine neighbours, then neighbours of the results ...: the interpreter's tree, with any function."""
+        handles: list[ArrayHandle] = list(inputs)
+        shape = handles[0].type.shape
+        parts = [np.moveaxis(np.broadcast_to(h.array, (1, *shape)), axis + 1, -1) for h in handles]
+        while (length := parts[0].shape[-1]) > 1:
+            even = length - length % 2
+            sides = [self._wrap(h, x[..., start:even:2]) for start in (0, 1) for h, x in zip(handles, parts)]
+            combined = [np.broadcast_to(x.handle.array, (1, *x.shape)) for x in combine(*sides)]
+            rest = [x[..., even:] for x in parts]
+            parts = [np.concatenate(pair, axis=-1) for pair in zip(combined, rest)] if length % 2 else combined
+        return [ArrayHandle(new_value(Tile(h.type.element, x.shape[1:-1])), x[..., 0]) for h, x in zip(handles, parts)]
+
+    def _wrap(self, handle: ArrayHandle, array: Array) -> TileValue:
+        return wrapped(Tile(handle.type.element, array.shape[1:]), array)
+
+    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
+        """Print, or raise TT4011 for an assertion that fails."""
+        arrays = [x.known if x.known is not None else x.handle.shown() for x in values]
+        if kind == "print":
+            print(text, *arrays)
+        elif not all(np.all(array) for array in arrays):
+            number = int(next(iter(self.frame.values.values()))[0])
+            raise error(
+                "TT4011", self.span, message=f": {text}" if text else "", program=self.machine.coordinates(number)
+            )
+
+    @property
+    def span(self) -> Span | None:
+        """The expression at work in the innermost function of the kernel, with its chain of calls."""
+        frame = inspect.currentframe()
+        places: list[Span] = []
+        while frame is not None:
+            source = self.sources.get(frame.f_code)
+            if source is not None:
+                places.append(place(frame, source))
+            frame = frame.f_back
+        chain: Span | None = None
+        for span in reversed(places):
+            chain = span.at(chain)
+        return chain
+
+
+def place(frame: FrameType, source: Source) -> Span:
+    """The expression that a Python frame is carrying out."""
+    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    line, end_line, column, end_column = (position or 0 for position in positions)
+    text = source.line(line)
+    return Span(source, line, characters(text, column), end_line or line, characters(source.line(end_line), end_column))
+
+
+def characters(line: str, offset: int) -> int:
+    """The column in characters of a column in UTF-8 bytes."""
+    return len(line.encode()[:offset].decode(errors="ignore"))
+
+
+def new_value(type: Tile) -> Value:
+    return Value(type, "eager", Block(), 0)
+
+
+def wrapped(type: Tile, array: Array, roots: Roots = NO_ROOTS) -> TileValue:
+    """A value of the kernel over an array with a leading axis of programs."""
+    handle = ArrayHandle(new_value(type), array, roots)
+    return make(type, handle)
+
+
+def union(parts: Any) -> Roots:
+    """The arguments that a pointer may come from, given those of the pointers it was made of."""
+    found: frozenset[int] = frozenset()
+    for part in parts:
+        if part is None:
+            return None
+        found |= part
+    return found
