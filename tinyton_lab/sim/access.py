@@ -14,6 +14,8 @@ from tinyton_lab.sim.memory import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW
 _ZERO = np.array(0, np.uint64)
 _WINDOW_SHIFT = np.array(48, np.uint64)
 I64 = np.dtype(np.int64)
+# Shared addresses of another CTA of the cluster hold its rank plus one above these bits.
+RANK_SHIFT = 24
 
 
 class Site(NamedTuple):
@@ -204,11 +206,45 @@ def _row_index(
     if mask is not None:
         address = np.where(mask, address, address.dtype.type(0))
     either = _either(address)
+    if either >> RANK_SHIFT and space == "shared" and chunk.launch.cluster_size > 1:
+        return _cluster_index(chunk, site, rows, address, mask)
     if either & (size - 1) or (either > rows.limit - size and int(np.max(address)) > rows.limit - size):
         faults.outside_rows(chunk, site, space, rows.limit, address, mask)
     view, first = rows.view(size)
     index = np.asarray(address >> shift_of(size).astype(address.dtype)).astype(I64)
     return view, index if first is None else index + first
+
+
+def _cluster_index(chunk: Chunk, site: Site, rows: Rows, address: Array, mask: Array | None) -> tuple[Array, Array]:
+    """As `_row_index`, for shared addresses that carry a rank in the cluster."""
+    size, count = site.size, chunk.launch.cluster_size
+    rank = (address >> np.uint64(RANK_SHIFT)).astype(I64)
+    offset = address & np.uint64((1 << RANK_SHIFT) - 1)
+    if int(rank.max()) > count or int(offset.max()) > rows.limit - size or _either(offset) & (size - 1):
+        faults.outside_rows(chunk, site, "shared", rows.limit, np.where(rank > count, address, offset), mask)
+    own = np.arange(chunk.ctas, dtype=np.int64)[:, None]
+    row = np.where(rank > 0, own - own % count + rank - 1, own)
+    view, _ = rows.view(size)
+    return view, (offset >> shift_of(size)).astype(I64) + row * (rows.width // size)
+
+
+def _row_elements(chunk: Chunk, site: Site, cta: Any, address: Array) -> tuple[Array, Array]:
+    """Shared memory as elements, and the element of each address in the rows of given CTAs."""
+    rows, size = chunk.shared, site.size
+    if int(address.max()) > rows.limit - size or _either(address) & (size - 1):
+        faults.outside_rows(chunk, site, "shared", rows.limit, address.reshape(-1), None)
+    return rows.view(size)[0], (address >> shift_of(size)).astype(I64) + cta * (rows.width // size)
+
+
+def load_row(chunk: Chunk, site: Site, cta: Any, address: Array) -> Array:
+    """Elements of shared memory at any number of addresses of CTA `cta` (or CTAs, broadcasting)."""
+    view, index = _row_elements(chunk, site, cta, address)
+    return view.take(index)
+
+
+def store_row(chunk: Chunk, site: Site, cta: int, address: Array, value: Array) -> None:
+    view, index = _row_elements(chunk, site, cta, address)
+    view[index] = value
 
 
 def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, mask: Array | None) -> Array:
@@ -328,16 +364,15 @@ def atomic(
     active = np.broadcast_to(mask, chunk.shape) if mask is not None else np.ones(chunk.shape, np.bool_)
     address = np.broadcast_to(address, chunk.shape)
     result = np.zeros(chunk.shape, operands[0].dtype)
-    for inner, part, plain in _atomic_parts(chunk, space, address, active):
-        for view, index, lanes in _cells(chunk, site, inner, plain, part):
-            chosen = [np.broadcast_to(operand, chunk.shape)[lanes] for operand in operands]
-            old = apply_atomic(view.view(operands[0].dtype), index, chosen, combine, word, wanted)
-            if wanted:
-                result[lanes] = old
+    for view, index, lanes in parts(chunk, site, space, address, active):
+        chosen = [np.broadcast_to(operand, chunk.shape)[lanes] for operand in operands]
+        old = apply_atomic(view.view(operands[0].dtype), index, chosen, combine, word, wanted)
+        if wanted:
+            result[lanes] = old
     return result if wanted else None
 
 
-def _cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:
+def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:
     """(memory as elements, element index of each active lane, the active lanes) for every allocation touched."""
     if space in ("shared", "local"):
         view, index = _row_index(
@@ -355,6 +390,14 @@ def _cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) 
             chunk.access = ("global", "atomic", region, site.size, offsets)
         cells.append((region.view(site.size), (offsets[here] >> shift_of(site.size)).astype(I64), here))
     return cells
+
+
+def parts(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:
+    """The `cells` of addresses in any space."""
+    found = []
+    for inner, part, plain in _atomic_parts(chunk, space, address, active):
+        found += cells(chunk, site, inner, plain, part)
+    return found
 
 
 def _atomic_parts(chunk: Chunk, space: str, address: Array, active: Array) -> list[tuple[str, Array, Array]]:

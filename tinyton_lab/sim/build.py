@@ -10,15 +10,26 @@ from tinyton_lab.ptx.cfg import Names
 from tinyton_lab.ptx.isa import Form
 from tinyton_lab.ptx.syntax import Function, Instruction, Module, Variable
 from tinyton_lab.ptx.table import ROWS
-from tinyton_lab.sim import control, faults, transfers, warps
+from tinyton_lab.sim import (
+    bulk,
+    clusters,
+    control,
+    copies,
+    faults,
+    matrices,
+    membarriers,
+    transfers,
+    warpgroups,
+    warps,
+)
 from tinyton_lab.sim.control import Call, Jump, Leave, copy_bytes
 from tinyton_lab.sim.lanes import Chunk
 from tinyton_lab.sim.lowering import Lowering, guarded
 from tinyton_lab.sim.program import CodeBlock, Operation, Program, Routine
 
 Handler = Callable[[Lowering, Instruction, Form, Names], Operation]
-_TERMINATORS = ("branch", "branch_table", "call", "return", "exit", "barrier")
-_SPINS = ("load", "atomic", "cluster_barrier")
+_TERMINATORS = ("branch", "branch_table", "call", "return", "exit", "barrier", "cluster_barrier")
+_SPINS = ("load", "atomic", "memory_barrier")
 
 
 def _nothing(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
@@ -56,6 +67,26 @@ HANDLERS: dict[str, Handler] = {
     "stack_save": transfers.stack_save,
     "stack_restore": transfers.stack_restore,
     "warp": warps.warp,
+    "matrix": matrices.matrix,
+    "matrix_load": matrices.matrix_load,
+    "matrix_store": matrices.matrix_store,
+    "fragment_load": matrices.fragment_load,
+    "fragment_store": matrices.fragment_store,
+    "copy_async": copies.copy_async,
+    "copy_commit": _nothing,
+    "copy_wait": _nothing,
+    "memory_barrier": membarriers.memory_barrier,
+    "pending_count": membarriers.pending_count,
+    "arrive_on_copies": membarriers.arrive_on_copies,
+    "bulk_copy": bulk.bulk_copy,
+    "bulk_reduce": bulk.bulk_reduce,
+    "tensor_load": bulk.tensor_load,
+    "tensor_store": bulk.tensor_store,
+    "tensormap_replace": bulk.tensormap_replace,
+    "tensormap_copy": bulk.tensormap_copy,
+    "warpgroup_matrix": warpgroups.warpgroup_matrix,
+    "map_address": clusters.map_address,
+    "rank_of_address": clusters.rank_of_address,
     "warp_barrier": _nothing,
     "nothing": _nothing,
     "trap": _trap,
@@ -133,6 +164,8 @@ class Builder(Program):
             found = control.branch_table(low, instruction, form, names, self.table_blocks(routine, index), follow)
         elif effect == "barrier":
             found = control.barrier(low, instruction, form, names, follow)
+        elif effect == "cluster_barrier":
+            found = control.cluster_barrier(low, instruction, form, names, follow)
         elif effect == "call":
             found = self.call(low, instruction, form, names, code, follow)
         else:

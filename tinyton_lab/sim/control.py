@@ -86,6 +86,16 @@ class Barrier:
     aligned: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterBarrier:
+    """Arrive at the cluster's barrier (`waits` False), or wait for it."""
+
+    waits: bool
+    guard: Guard
+    follow: int
+    line: int
+
+
 def _flag(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Guard:
     if not instruction.guard:
         return None
@@ -147,6 +157,10 @@ def barrier(low: Lowering, instruction: Instruction, form: Form, names: Names, f
         instruction.line,
         aligned,
     )
+
+
+def cluster_barrier(low: Lowering, instruction: Instruction, form: Form, names: Names, follow: int) -> ClusterBarrier:
+    return ClusterBarrier(form["action"] == "wait", _flag(low, instruction, form, names), follow, instruction.line)
 
 
 def call(

@@ -19,7 +19,8 @@ def place(chunk: Chunk, flags: Array, mask: Array | None) -> tuple[int, int, int
         return at, lane // chunk.threads, lane % chunk.threads
     if np.shape(flags) == chunk.shape:
         return at, at // chunk.threads, at % chunk.threads
-    active = np.broadcast_to(flags, chunk.shape) & chunk.active()
+    fits = np.ndim(flags) == 2 or np.size(flags) == 1
+    active = (np.broadcast_to(flags, chunk.shape) if fits else True) & chunk.active()
     lane = int(np.flatnonzero(active)[0]) if active.any() else 0
     return at, lane // chunk.threads, lane % chunk.threads
 

@@ -23,23 +23,18 @@ class Chunk:
     __slots__ = (
         "access",
         "ctas",
+        "impatient",
         "first",
         "launch",
         "local",
         "mask",
-        "memory",
         "merge",
-        "parameters",
         "recording",
         "registers",
         "shape",
         "shared",
-        "stack",
         "steps",
         "threads",
-        "waiting",
-        "asynchronous",
-        "depth",
     )
 
     def __init__(self, launch: Any, first: int, ctas: int, threads: int) -> None:
@@ -51,8 +46,7 @@ class Chunk:
         self.recording = False
         self.access: Any = None
         self.steps = 0
-        self.depth = 0
-        self.asynchronous: list[Any] = []
+        self.impatient = False
 
     def full(self, value: Array) -> Array:
         """A value with one element per lane, as (warps, 32)."""

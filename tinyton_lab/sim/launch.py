@@ -21,12 +21,12 @@ from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.devicelib import FIRST_HEAP_ADDRESS
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.machine import Machine, start
-from tinyton_lab.sim.memory import Region, Space, place_arguments
+from tinyton_lab.sim.memory import GRID_WORKSPACE, Region, Space, place_arguments
 from tinyton_lab.sim.program import CodeBlock, size_of
 from tinyton_lab.sim.recorder import Recorder
+from tinyton_lab.sim.specials import Extent, coordinates, special_registers
 
 _CHUNK_LANES, _CHUNK_BYTES = 16384, 1 << 26
-Extent = tuple[int, int, int]
 SourceMap = Mapping[int, tuple[int, Span | None]]
 
 
@@ -55,7 +55,7 @@ class State:
     """Mutable: everything that a launch's chunks share."""
 
     def __init__(
-        self, program: Builder, grid: Extent, block: Extent, dynamic: int, source_map: SourceMap | None
+        self, program: Builder, grid: Extent, block: Extent, cluster: Extent, dynamic: int, source_map: SourceMap | None
     ) -> None:
         self.program, self.grid, self.block = program, grid, block
         self.module: Module = program.module
@@ -69,15 +69,17 @@ class State:
         self.heap_next, self.heap_left = FIRST_HEAP_ADDRESS, 1 << 28
         self.hints: list[Region | None] = [None] * program.access_sites
         self.recorder: Recorder | None = None
+        self.cluster, self.cluster_size = cluster, cluster[0] * cluster[1] * cluster[2]
         self.steps, self.limit = 0, STEP_LIMIT.integer()
         self.block_runs = [0] * len(program.code)
         self.block_lanes = [0] * len(program.code)
         self.block_warps = [0] * len(program.code)
 
     # What faults and recordings ask.
-    def cta_index(self, linear: int) -> Extent:
-        x, y, _ = self.grid
-        return linear % x, linear // x % y, linear // (x * y)
+    def cta_index(self, position: int) -> Extent:
+        """The program id of the CTA at a position in launch order."""
+        x, y, z = coordinates(np.asarray(position), self.grid, self.cluster)[0]
+        return int(x), int(y), int(z)
 
     def span(self, line: int) -> Span:
         """The source expression behind a PTX line, or that line itself."""
@@ -122,7 +124,11 @@ class State:
         padded = (threads + 31) & ~31
         per_cta = max(self.shared_limit, 1) + padded * (self.program.local_bytes + self.program.stack_bytes)
         most = max(1, min(_CHUNK_LANES // padded, _CHUNK_BYTES // per_cta))
-        most = total if self.program.whole_grid else most
+        # Clusters stay together.
+        most = max(most // self.cluster_size, 1) * self.cluster_size
+        recorded = -(-recorded // self.cluster_size) * self.cluster_size
+        # A grid that synchronises as a whole must be there as a whole.
+        most = total if "%envreg2" in self.program.specials else most
         first = 0
         with np.errstate(all="ignore"):
             while first < total:
@@ -135,45 +141,9 @@ class State:
         chunk = Chunk(self, first, count, padded)
         chunk.recording = record
         chunk.shared = Rows((count, 1), self.shared_limit)
-        start(self.program, chunk, self.specials(first, count, padded))
+        shared = (self.dynamic_bytes, self.shared_limit)
+        start(self.program, chunk, special_registers(first, count, padded, self.grid, self.block, self.cluster, shared))
         Machine(self.program, chunk, threads).run()
-
-    def specials(self, first: int, count: int, padded: int) -> dict[str, Array]:
-        """The special registers of a chunk (PTX ISA chapter 10)."""
-        lane, cta = (
-            np.arange(padded, dtype=np.uint32)[None, :],
-            np.arange(first, first + count, dtype=np.uint32)[:, None],
-        )
-        low, one = lane & np.uint32(31), np.uint32(1)
-        values: dict[str, Any] = {
-            "%laneid": low,
-            "%warpid": lane >> np.uint32(5),
-            "%nwarpid": padded // 32,
-            "%smid": cta % np.uint32(108),
-            "%nsmid": 108,
-            "%dynamic_smem_size": self.dynamic_bytes,
-            "%total_smem_size": self.shared_limit,
-            "%lanemask_eq": one << low,
-            "%lanemask_lt": (one << low) - one,
-            "%cluster_nctarank": 1,
-            "%lanemask_le": ((one << low) - one) | (one << low),
-        }
-        values["%lanemask_ge"] = ~values["%lanemask_lt"]
-        values["%lanemask_gt"] = ~values["%lanemask_le"]
-        left_lane, left_cta = lane, cta
-        for axis, block, grid in zip("xyz", self.block, self.grid):
-            values[f"%ntid.{axis}"], values[f"%nctaid.{axis}"] = block, grid
-            values[f"%nclusterid.{axis}"], values[f"%cluster_nctaid.{axis}"] = grid, 1
-            values[f"%tid.{axis}"] = left_lane % np.uint32(block) if block > 1 else 0
-            values[f"%ctaid.{axis}"] = values[f"%clusterid.{axis}"] = left_cta % np.uint32(grid) if grid > 1 else 0
-            left_lane, left_cta = left_lane // np.uint32(block), left_cta // np.uint32(grid)
-        return {name: self.smallest(value) for name, value in values.items()}
-
-    @staticmethod
-    def smallest(value: Any) -> Array:
-        """What is one value is stored as one."""
-        array = np.asarray(value).astype(np.uint32)
-        return np.asarray(array.ravel()[0]) if array.size == 1 else array
 
     def counts(self) -> dict[str, int]:
         """Totals over the launch, from the number of runs of each block."""
@@ -224,7 +194,8 @@ def bind(state: State, arguments: Sequence[Any], names: Sequence[str] | None) ->
             raise error("TT6007", None, index=index, name=labels[index], entry=state.program.entry.name, reason=piece)
         pieces.append((offset, piece))
     state.parameters = state.program.pack(pieces)
-    state.space = Space(regions + state.program.variable_regions())
+    workspace = Region(GRID_WORKSPACE, np.zeros(64, np.uint8), (("the grid's barrier", 0, 64),))
+    state.space = Space([*regions, *state.program.variable_regions(), workspace])
 
 
 def _piece(value: Any, pointer: int | None, variable: Variable) -> bytes | str:

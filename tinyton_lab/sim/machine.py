@@ -9,7 +9,8 @@ import numpy as np
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.access import Rows
-from tinyton_lab.sim.control import Barrier, Branch, Call, Jump, Leave, Switch
+from tinyton_lab.sim.clusters import Meeting
+from tinyton_lab.sim.control import Barrier, Branch, Call, ClusterBarrier, Jump, Leave, Switch
 from tinyton_lab.sim.lanes import Array, Chunk, bits, blend
 from tinyton_lab.sim.memory import FUNCTION_BASE
 from tinyton_lab.sim.program import CodeBlock, Program
@@ -46,6 +47,8 @@ class Machine:
         if threads != chunk.threads:
             self.live = np.broadcast_to(np.arange(chunk.threads) < threads, chunk.shape).copy()
         self.barriers: dict[int, Waiting] = {}
+        self.meeting = Meeting(chunk, chunk.launch.cluster_size)
+        self.cluster_waits: list[tuple[Place, Array, ClusterBarrier]] = []
         self.returns: list[Array] = []
         self.kept: list[dict[int, Array]] = []
         self.streak = self.turns = self.dispatches = 0
@@ -56,7 +59,7 @@ class Machine:
         self.put((0, self.program.routines[self.program.entry.name].first_block), self.live, self.live_count)
         while self.groups:
             self.dispatch(self.choose())
-        if any(waiting.lanes.any() for waiting in self.barriers.values()):
+        if self.cluster_waits or any(waiting.lanes.any() for waiting in self.barriers.values()):
             self.deadlock()
 
     # Choosing.
@@ -74,6 +77,9 @@ class Machine:
             self.streak = 0
             return next(iter(groups))
         order = sorted(groups)
+        if self.chunk.impatient:
+            # A lane asked for something that has not happened yet: let the others go on.
+            self.chunk.impatient, self.streak = False, _PATIENCE
         if self.turns:
             self.turns -= 1
             order.sort(key=lambda place: (self.last_run.get(place, 0), place))
@@ -181,6 +187,8 @@ class Machine:
                 mask, count = going, number
         if isinstance(terminator, Barrier):
             return self.barrier(terminator, depth, mask, count)
+        if isinstance(terminator, ClusterBarrier):
+            return self.cluster_barrier(terminator, depth, mask, count)
         if isinstance(terminator, Leave):
             return self.exit(terminator, depth, mask, count)
         if isinstance(terminator, Switch):
@@ -220,7 +228,7 @@ class Machine:
     def exit(self, leave: Leave, depth: int, mask: Array | None, count: int) -> Place | None:
         if depth and not leave.whole:
             return self.come_back(depth, mask, count)
-        if count == self.live_count and not self.barriers:
+        if count == self.live_count and not self.barriers and not self.cluster_waits:
             self.live_count = 0
             return None
         everyone = np.ones(self.chunk.shape, np.bool_) if self.live is None else self.live
@@ -228,6 +236,7 @@ class Machine:
         self.live_count -= count
         for number in list(self.barriers):
             self.release(number)
+        self.release_clusters()
         for place, (lanes, number) in list(self.groups.items()):
             if number == self.live_count:
                 self.groups[place] = (self.live, number)
@@ -383,12 +392,40 @@ class Machine:
         chunk.mask = chunk.merge = going
         barrier.write(chunk, value)
 
+    def cluster_barrier(self, barrier: ClusterBarrier, depth: int, mask: Array | None, count: int) -> Place | None:
+        lanes = self.chunk.active() if mask is None else np.broadcast_to(mask, self.chunk.shape)
+        if barrier.waits:
+            self.cluster_waits.append(((depth, barrier.follow), lanes, barrier))
+            self.release_clusters()
+            return None
+        self.meeting.arrive(lanes)
+        self.release_clusters()
+        return depth, barrier.follow
+
+    def release_clusters(self) -> None:
+        """Let the lanes go whose cluster's phase is over."""
+        self.meeting.settle(np.ones(self.chunk.shape, np.bool_) if self.live is None else self.live)
+        passed, waits = self.meeting.passed(), self.cluster_waits
+        self.cluster_waits = []
+        for place, lanes, barrier in waits:
+            going, staying = lanes & passed, lanes & ~passed
+            if going.any():
+                self.put(place, going, int(np.count_nonzero(going)))
+            if staying.any():
+                self.cluster_waits.append((place, staying, barrier))
+
     def deadlock(self) -> None:
         waits = list(self.waits())
         raise faults.fault(self.chunk, "TT6021", waits[0][1], waits="; ".join(text for text, _ in waits[:4]))
 
     def waits(self) -> Iterator[tuple[str, int]]:
         """Who waits where, in words, with the line."""
+        for _, lanes, cluster in self.cluster_waits:
+            index = self.chunk.launch.cta_index(self.chunk.first + int(np.flatnonzero(lanes.any(axis=1))[0]))
+            text = (
+                f"in program id {index}, {int(lanes.sum())} threads wait at the cluster's barrier (line {cluster.line})"
+            )
+            yield text, cluster.line
         for number, waiting in sorted(self.barriers.items()):
             for _, lanes, barrier in waiting.places:
                 cta = int(np.flatnonzero(lanes.any(axis=1))[0])

@@ -16,6 +16,7 @@ from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.launch import Launch, SourceMap, State, bind, extent
 from tinyton_lab.sim.recorder import Recorder
+from tinyton_lab.sim.specials import Extent
 
 _GRID_LIMIT, _BLOCK_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _RECORDED_CTAS, _MOST_STEPS = 4, 200_000
@@ -80,7 +81,8 @@ class Module:
         `args` are in PTX parameter order: numpy arrays are global buffers (any strides, changed in place), numpy
         scalars by value, ``bytes`` for structs, None a null pointer. `shared` is the dynamic shared memory in bytes.
         `record` ``"warp"`` records the first `recorded_ctas` CTAs, up to `most_steps` steps. `names` are the
-        arguments' names for messages; `source_map` maps PTX lines to (op number, source span). Raises TinytonError for every fault.
+        arguments' names for messages; `source_map` maps PTX lines to (op number, source span). Raises TinytonError for
+        every fault.
         """
         if engine != "trace":
             raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
@@ -90,12 +92,29 @@ class Module:
         grid3, block3 = extent(grid, "grid", _GRID_LIMIT), extent(block, "block", _BLOCK_LIMIT)
         if int(np.prod(block3)) > 1024:
             raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
-        state = State(program, grid3, block3, shared, source_map)
+        cluster3 = self._cluster(program.entry, cluster, grid3)
+        state = State(program, grid3, block3, cluster3, shared, source_map)
         bind(state, args, names)
         if record:
             state.recorder = Recorder(state, most_steps)
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
         return self._result(state, entry)
+
+    @staticmethod
+    def _cluster(function: syntax.Function, cluster: Any, grid: Extent) -> Extent:
+        """The cluster's shape: the launch's, or the one the entry requires."""
+        given = extent(cluster, "cluster", (16, 16, 16))
+        required = dict(function.directives).get("reqnctapercluster")
+        shape = extent(required, "cluster", (16, 16, 16)) if required and given == (1, 1, 1) else given
+        if any(g % c for g, c in zip(grid, shape)) or shape[0] * shape[1] * shape[2] > 16:
+            raise error(
+                "TT6008",
+                None,
+                what="cluster",
+                value=shape,
+                reason=f"it must divide the grid {grid}, and have at most 16",
+            )
+        return shape
 
     def _result(self, state: State, entry: str) -> Launch:
         launch = Launch(entry, state.grid, state.block, list(state.findings.values()), state.counts(), state.output)

@@ -103,7 +103,6 @@ class Program:
         self.stack_bytes = 0
         self.sites: list[Site] = []
         self.access_sites = 0
-        self.whole_grid = False
         self._layout_parameters()
 
     def _layout_parameters(self) -> None:
