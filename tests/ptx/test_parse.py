@@ -130,7 +130,9 @@ def test_faults_are_located(body: str, line: int):
     assert caught.value.span.line == line
 
 
-@pytest.mark.parametrize("text", ["(" * 50_000, "{" * 50_000, "/*" * 50_000, '"' * 50_000, "a" * 200_000, ".reg " * 50_000])
+@pytest.mark.parametrize(
+    "text", ["(" * 50_000, "{" * 50_000, "/*" * 50_000, '"' * 50_000, "a" * 200_000, ".reg " * 50_000]
+)
 def test_hostile_text_ends_soon(text: str):
     began = time.process_time()
     with pytest.raises(TinytonError):

@@ -27,7 +27,9 @@ def run(body: str, *arrays: Any, grid: Any = 1, block: Any = 32, before: str = "
     return load(kernel(body, len(arrays), before)).launch("k", grid, block, list(arrays), **options)
 
 
-def lanes(body: str, result: str, dtype: Any, *arrays: Any, block: int = 32, before: str = "", grid: int = 1) -> np.ndarray:
+def lanes(
+    body: str, result: str, dtype: Any, *arrays: Any, block: int = 32, before: str = "", grid: int = 1
+) -> np.ndarray:
     """Run `body` in every thread and return the value of register `result` of each."""
     size = np.dtype(dtype).itemsize
     out = np.zeros(block * grid, dtype)
@@ -42,6 +44,4 @@ def lanes(body: str, result: str, dtype: Any, *arrays: Any, block: int = 32, bef
 
 def element(register: str, array: int, size: int, space: str = "global") -> str:
     """PTX that loads element number tid of parameter `array`."""
-    return (
-        f"mul.wide.u32 %d38, %r0, {size}; add.u64 %d38, %d38, %d{array}; ld.{space}.b{8 * size} {register}, [%d38];"
-    )
+    return f"mul.wide.u32 %d38, %r0, {size}; add.u64 %d38, %d38, %d{array}; ld.{space}.b{8 * size} {register}, [%d38];"

@@ -157,7 +157,7 @@ def pending_count(low: Lowering, instruction: Instruction, form: Form, names: Na
 
 
 def arrive_on_copies(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
-    """``cp.async.mbarrier.arrive``: copies are done when issued, so it arrives at once; without noinc it expects itself."""
+    """``cp.async.mbarrier.arrive``: copies are done when issued; without noinc the arrival cancels out."""
     space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access")
     address = low.address(instruction, form, names, instruction.operands[0], space)
 
