@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from string import Formatter
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import tinyton_lab as tt
 from tests.samples import run_sample
+from tinyton_lab import language as tl
 from tinyton_lab.base import faults
 from tinyton_lab.base.diagnostics import TinytonError
 
@@ -43,11 +46,7 @@ def test_a_row_explains(code: str):
 
 @pytest.mark.parametrize("code", [code for code, row in sorted(faults.FAULTS.items()) if row.specimen])
 def test_its_specimen_raises_it(code: str, golden: Callable[[str], object]):
-    if not hasattr(tt, "jit"):
-        pytest.skip("the language is not there yet")
-    from tinyton_lab import language as tl
-
-    with pytest.raises(TinytonError) as caught:
+    with pytest.raises(TinytonError) as caught, mock.patch.dict(os.environ):
         run_sample(faults.FAULTS[code].specimen.lstrip("\n"), f"{code}.py", {"tt": tt, "tl": tl, "np": np})
     assert caught.value.code == code, str(caught.value)
     assert caught.value.span is not None or not code.startswith(LOCATED)

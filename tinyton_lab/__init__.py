@@ -7,6 +7,7 @@ True
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tinyton_lab import language
@@ -36,7 +37,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the notebook side only when it is asked for."""
+    """Load the notebook side and the simulator only when they are asked for."""
+    if name == "sim":
+        return importlib.import_module("tinyton_lab.sim")
     if name in ("Inspector", "load_ipython_extension"):
         from tinyton_lab import lab
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab import catalogue, reference, sim
+from tinyton_lab import catalogue, sim
 from tinyton_lab.base import events
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.dtypes import of_short
@@ -20,6 +20,7 @@ from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.kernel.inspection import complete, doctor, inspect_signature
 from tinyton_lab.record import schema, text
 from tinyton_lab.record.stage import Compilation
+from tinyton_lab.reference import regenerate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     command("doctor", print_doctor, "Tell what is available here.")
     demo = command("demo", run_demo, "Compile, run and show an example kernel.")
     demo.add_argument("example", nargs="?", default="vector_add", help=", ".join(catalogue.names()))
-    command("regen", lambda parsed: reference.regenerate.main([]), "Write the generated files anew (for developers).")
+    command("regen", lambda parsed: regenerate.main([]), "Write the generated files anew (for developers).")
     return parser
 
 

@@ -198,6 +198,7 @@ def _match(candidate: Row, words: list[str]) -> tuple[dict[str, str], tuple[PtxT
 def resolve(opcode: str, span: Span | None = None) -> Form:
     """Understand an opcode with its modifiers; raises TT6002 or TT6003.
 
+    >>> from tinyton_lab.ptx import table  # fills the table
     >>> form = resolve("add.rn.ftz.f32")
     >>> form["rounding"], form["ftz"], form.type.name
     ('rn', 'ftz', 'f32')
