@@ -91,6 +91,7 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
     verify = knobs.VERIFY.flag()
     lowered = frontend.lower(request.function, request.arguments, attrs)
     compilation.artifacts["reached"] = lowered.reached
+    compilation.diagnostics += [diagnostic(remark, "remark") for remark in lowered.remarks]
     function = lowered.function
     compilation.provenance = function.provenance
     compilation.stages.update(frontend.located(compilation.stages, function))
@@ -119,10 +120,10 @@ def _ir_stage(name: str, function: Function, step: pipeline.Step | None = None, 
     return Stage(name, "ir", printed.text, printed.lines, changed, row.doc, facts, misses, seconds=seconds)
 
 
-def diagnostic(fault: TinytonError) -> Diagnostic:
-    """A fault as data."""
+def diagnostic(fault: TinytonError, severity: str = "error") -> Diagnostic:
+    """A fault or remark as data."""
     return Diagnostic(
-        "error", fault.code, fault.message, str(fault), None if fault.span is None else _range(fault.span)
+        severity, fault.code, fault.message, str(fault), None if fault.span is None else _range(fault.span)
     )
 
 

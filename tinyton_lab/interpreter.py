@@ -96,9 +96,13 @@ class Interpreter:
 
     def run(self, first: int, last: int) -> None:
         """Run the programs ``first .. last - 1`` (numbered along axis 0 first) as one batch."""
+        self.block(self.function.body, self.frame(first, last), self.scalars)
+
+    def frame(self, first: int, last: int) -> Frame:
+        """The outermost frame of the programs ``first .. last - 1``."""
         frame = Frame(last - first)
         frame.values[_NUMBER] = np.arange(first, last, dtype=np.int64)
-        self.block(self.function.body, frame, self.scalars)
+        return frame
 
     def block(self, block: Block, frame: Frame, args: Sequence[Array] = ()) -> list[Array]:
         """Run a block inside `frame`; give the operands of its terminator."""

@@ -129,7 +129,9 @@ class Runtime:
             return callee(*args, **keywords)
         if callee is Constexpr:
             return args[0].value if isinstance(args[0], Constexpr) else args[0]
-        if not isinstance(callee, TileValue) and _hashable(callee) and callee in ON_TILES:
+        if isinstance(callee, TileValue):
+            raise error("TT1020", self.emitter.span, what="a value of the kernel")
+        if _hashable(callee) and callee in ON_TILES:
             return ON_TILES[callee](*args, **keywords)
         if isinstance(callee, FunctionType) and callee not in BUILTINS and not known_at_compile_time(callee):
             if not callee.__module__.startswith("tinyton_lab."):

@@ -11,10 +11,10 @@ from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend.frame import Frame
-from tinyton_lab.frontend.python_calls import ON_TILES, call_at_compile_time, known_at_compile_time
 from tinyton_lab.language import core
 from tinyton_lab.language.builtin import BUILTINS, Builtin, MethodOfValue, is_device_function
 from tinyton_lab.language.emission import static, unwrap
+from tinyton_lab.language.python_calls import ON_TILES, call_at_compile_time, known_at_compile_time
 from tinyton_lab.language.types import block_type, pointer_type, spell
 from tinyton_lab.language.value import TileValue
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Span
 from tinyton_lab.frontend.branches import kind_of
@@ -26,10 +26,11 @@ DEEPEST = 64  # calls within calls
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel as tile IR, and what its code depends on besides its arguments."""
+    """A kernel as tile IR, what its code depends on besides its arguments, and what of it has no effect here."""
 
     function: Function
     reached: Reached
+    remarks: tuple[TinytonError, ...]
 
 
 class Lowering:
@@ -121,7 +122,7 @@ def lower(
         EMITTER.reset(token)
     if returned is not None and returned.value is not None:
         raise error("TT1026", parsed.span(returned.node), name=parsed.name, what=kind_of(returned.value))
-    return Lowered(lowering.emitter.function, lowering.reached)
+    return Lowered(lowering.emitter.function, lowering.reached, tuple(lowering.emitter.remarks))
 
 
 def _bind_arguments(frame: Frame, arguments: Mapping[str, ArgumentType]) -> None:

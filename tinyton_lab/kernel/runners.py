@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab import interpreter
+from tinyton_lab import eager, interpreter
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.compiler import Request
+from tinyton_lab.frontend import DIALECTS, Runtime
 from tinyton_lab.ir.core import Function
 from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch
@@ -34,6 +35,20 @@ def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compi
     return run
 
 
+def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
+    """The Python body itself, line by line."""
+    types = {name: given.tile for name, given in request.arguments.items() if isinstance(given, Runtime)}
+    written = compilation.artifacts["written"]
+    names = [parameter.name for parameter in kernel.parameters]
+
+    def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
+        bound = {n: _argument(kernel.name, n, v, written) if n in types else v for n, v in zip(names, values)}
+        eager.run(request.function, grid, bound, types, DIALECTS[request.function.dialect])
+        return Launch(compilation, "eager")
+
+    return run
+
+
 def _places(kernel: KernelShape, compilation: Compilation) -> list[tuple[str, int]]:
     """The run-time parameters of the compiled code, and where they stand among the bound values."""
     positions = {parameter.name: index for index, parameter in enumerate(kernel.parameters)}
@@ -52,4 +67,5 @@ def _argument(kernel: str, name: str, value: Any, written: Collection[str]) -> A
 
 RUNNERS: dict[str, Callable[[KernelShape, Request, Compilation], Runner]] = {
     "interpreter": interpreter_runner,
+    "eager": eager_runner,
 }

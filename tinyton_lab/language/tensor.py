@@ -22,7 +22,10 @@ class tensor(TileValue):
     __hash__ = None  # type: ignore[assignment]  # == compares element by element
 
     def __repr__(self) -> str:
-        return f"<tensor {spell(self.tile)}{'' if self.known is None else f' = {self.known}'}>"
+        if self.known is not None:
+            return f"<tensor {spell(self.tile)} = {self.known}>"
+        shown = getattr(self._handle, "shown", None)  # eager mode's handles hold arrays
+        return f"<tensor {spell(self.tile)}>" if shown is None else f"{shown()} <{spell(self.tile)}>"
 
     # fmt: off
     def __add__(self, other: Any) -> TileValue: return semantic.add(self, other)
@@ -80,7 +83,9 @@ class tensor(TileValue):
         if self.known is not None:
             return self.known
         number = getattr(self.handle, "number", None)  # eager mode's handles hold arrays
-        if number is None or self.shape:
+        if self.shape:
+            raise fault("TT2025", type=spell(self.tile))
+        if number is None:
             raise fault("TT1006", what=what)
         return number()
 

@@ -197,10 +197,9 @@ def kernel(o):
     Fault(
         "TT1027",
         "Print at run time",
-        "device_print runs in eager mode only",
+        "print, device_print and breakpoint have an effect in eager mode only",
         'launch with backend="eager", or use static_print for compile-time values',
-        "Compiled programs have no output of their own.",
-        _kernel('tl.device_print("value", tl.load(o))'),
+        "Compiled programs have no output of their own. This is a remark: the kernel runs without it.",
     ),
     Fault(
         "TT1028",

@@ -34,4 +34,18 @@ def kernel(x):
 kernel[(1,)](np.zeros(9, np.uint8)[1:].view(np.float32))
 """,
     ),
+    Fault(
+        "TT4011",
+        "Assertion at run time",
+        "the assertion does not hold in program {program}{message}",
+        "",
+        "device_assert, and assert on values of a kernel, check in eager mode; compiled programs leave them out.",
+        """
+@tt.jit
+def kernel(x):
+    i = tl.arange(0, 8)
+    assert tl.load(x + i) > 0, "x must be positive"
+kernel[(1,)](np.zeros(8, np.float32), backend="eager")
+""",
+    ),
 )

@@ -46,7 +46,11 @@ def _abs(value: Any) -> Any:
 
 
 def _print(*values: Any, **options: Any) -> None:
-    core.device_print(" ".join(str(value) for value in values if not isinstance(value, TileValue)))
+    core.device_print("", *(value for value in values if isinstance(value, TileValue)))
+
+
+def _breakpoint(*values: Any, **options: Any) -> None:
+    core.device_print("")
 
 
 ON_TILES: dict[Any, Callable[..., Any]] = {
@@ -62,6 +66,7 @@ ON_TILES: dict[Any, Callable[..., Any]] = {
     builtins.enumerate: lambda items, start=0: tuple(enumerate(items, start)),
     builtins.reversed: lambda items: tuple(reversed(items)),
     builtins.print: _print,
+    builtins.breakpoint: _breakpoint,
 }
 AT_COMPILE_TIME = frozenset(
     (bool, int, float, str, round, pow, divmod, sum, any, all, sorted, repr, math.prod, issubclass, callable)
