@@ -14,7 +14,8 @@ import graphviz
 
 from tinyton_lab.record.schema import Graph
 from tinyton_lab.record.stage import Compilation, Stage
-from tinyton_lab.record.text import TITLES, passes, printable
+from tinyton_lab.record.text import TITLES, passes
+from tinyton_lab.record.visible import visible
 
 MAXIMUM_NODES = 120
 LAYOUT_SECONDS = 5
@@ -156,7 +157,7 @@ def _uids(stage: Stage, index: int) -> tuple[int, ...]:
 
 
 def _node(drawing: graphviz.Digraph, name: str, text: str, uids: tuple[int, ...]) -> None:
-    label = printable(text if len(text) <= _LABEL else text[: _LABEL - 1] + "\u2026")
+    label = visible(text if len(text) <= _LABEL else text[: _LABEL - 1] + "\u2026")
     marks = " ".join(f"u{uid}" for uid in uids)
     drawing.node(name, graphviz.escape(label), **({"class": marks} if marks else {}))
 

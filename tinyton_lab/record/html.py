@@ -24,8 +24,12 @@ CLOSING = "Interactive view needs the tinyton_lab JupyterLab extension; everythi
 
 _PYTHON = r"(?P<comment>#.*)|\b(?P<keyword>and|as|def|elif|else|for|if|in|is|not|or|pass|return|while)\b"
 _IR = r"(?P<comment>//.*)|(?<=[=] )(?P<keyword>[a-z_][\w.]*)|^\s*(?P<verb>[a-z_][\w.]*)(?= )|(?P<name>%[\w.]+)"
-_ASM = r"(?P<comment>//.*|/\*.*?\*/)|(?P<keyword>\b[A-Za-z][\w.]*)(?= )|(?P<name>%\w+)"
+_ASM = (
+    r"(?P<comment>//.*|/\*.*?\*/)|^\s*(?P<keyword>[A-Za-z][\w.]*)(?=[ ;])"
+    r"|(?<=\*/ )(?P<verb>[A-Z][\w.]*)|(?P<name>%\w+)"
+)
 _TOKENS = {"source": re.compile(_PYTHON), "ir": re.compile(_IR), "asm": re.compile(_ASM)}
+_LANGUAGES = {"cpu_llvm": "ir"}
 _STYLES = {"comment": COMMENT, "keyword": KEYWORD, "verb": KEYWORD, "name": NAME}
 
 
@@ -77,13 +81,13 @@ def _card(compilation: Compilation, recording: Recording | None, graphs: Sequenc
 
 def _header(compilation: Compilation, recording: Recording | None) -> Markup:
     chips = [compilation.target, *(f"{name}={value}" for name, value in compilation.constants + compilation.options)]
-    mark = "\u2713" if compilation.ok else "\u2715"
+    mark = "\u2715" if not compilation.ok else "\u25b2" if text.remarks(compilation) else "\u2713"
     return join(
         [
             element(
                 "div",
                 element("b", _cut(compilation.kernel, 80), style="font-family:monospace;font-size:14px"),
-                "\u2002",
+                " ",
                 *(element("span", _cut(chip, 40), style=CHIP) for chip in chips[:12]),
             ),
             element("div", f"{mark} {_cut(text.verdict(compilation, recording), 400)}", style="margin:4px 0 6px 0"),
@@ -127,8 +131,9 @@ def _folded(title: str, *inner: str, open_: str = "", inset: str = "0") -> Marku
 def _listing(stage: Stage, sources: dict[int, int], limit: int, colours: bool) -> Markup:
     """One stage's lines; at the left of each the source line it came from (of the source itself: its number)."""
     lines = stage.text.rstrip("\n").split("\n")
+    language = _LANGUAGES.get(stage.family, stage.kind)
     shown = [
-        join([_gutter(stage, i, sources), _line(lines[i], stage.kind, colours)]) for i in range(min(limit, len(lines)))
+        join([_gutter(stage, i, sources), _line(lines[i], language, colours)]) for i in range(min(limit, len(lines)))
     ]
     if len(lines) > limit:
         shown.append(element("span", f"\u2026 {len(lines) - limit} more lines", style=QUIET))
@@ -144,9 +149,9 @@ def _gutter(stage: Stage, index: int, sources: dict[int, int]) -> str:
     return f"{number:>3} \u2502 "
 
 
-def _line(line: str, kind: str, colours: bool) -> Markup:
+def _line(line: str, language: str, colours: bool) -> Markup:
     line = _cut(line, 400)
-    pattern = _TOKENS.get(kind)
+    pattern = _TOKENS.get(language)
     if pattern is None or not colours:
         return join([line])
     parts: list[str] = []

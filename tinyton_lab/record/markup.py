@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from tinyton_lab.record.visible import visible
+
 VOID = frozenset(("img", "br", "hr", "meta"))
 
 
@@ -32,7 +34,5 @@ def join(children: Sequence[str], separator: str = "") -> Markup:
 
 
 def safe(text: str) -> str:
-    """Escape text for HTML; NUL and other control and direction characters become a visible mark."""
-    if not text.isprintable():
-        text = "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
-    return escape(text, quote=True)
+    """Escape text for HTML."""
+    return escape(visible(text), quote=True)

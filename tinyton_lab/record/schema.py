@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tinyton_lab.record import delta, steps
+from tinyton_lab.record import delta, steps, text
 from tinyton_lab.record.provenance import KINDS, Provenance
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.shape import SCHEMA, DiagnosticJson, GraphJson, ProvenanceJson, RangeJson, RecordJson, StageJson
@@ -90,15 +90,15 @@ def decode(record: RecordJson) -> tuple[Compilation, Recording | None, tuple[Gra
 
 def dumps(record: RecordJson) -> str:
     """Write a record as compact JSON text that may stand inside an HTML script element."""
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    written = json.dumps(record, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        written = written.replace(character, f"\\u{ord(character):04x}")
+    return written
 
 
 def digest(record: RecordJson) -> str:
     """The first 16 hex digits of the record's SHA-256: equal records have equal digests."""
-    return hashlib.sha256(dumps(record).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(dumps(record).encode("ascii")).hexdigest()[:16]
 
 
 def _ptx(compilation: Compilation) -> str:
@@ -107,7 +107,7 @@ def _ptx(compilation: Compilation) -> str:
 
 def _stage(stages: Sequence[Stage], index: int, labels: steps.Table) -> StageJson:
     stage = stages[index]
-    shape: StageJson = {"name": stage.name, "kind": stage.kind}
+    shape: StageJson = {"name": stage.name, "kind": stage.kind, "size": text.size(stage)}
     base = _base(stages, index)
     lines = delta.lines_of(stage.text, stage.lines)
     before = delta.lines_of(stages[base].text, stages[base].lines) if base is not None else []
@@ -145,12 +145,12 @@ def _lines(shape: StageJson, earlier: Sequence[list[delta.Line]]) -> list[delta.
 
 
 def _read_stage(shape: StageJson, lines: Sequence[delta.Line], labels: Sequence[str]) -> Stage:
-    text = "\n".join(line for line, _ in lines)
-    uids = tuple(line_uids for _, line_uids in lines[: len(text.splitlines())])
+    whole = "\n".join(line for line, _ in lines)
+    uids = tuple(line_uids for _, line_uids in lines[: len(whole.splitlines())])
     return Stage(
         shape["name"],
         shape["kind"],
-        text,
+        whole,
         uids if any(uids) else (),
         not shape.get("same", False),
         shape.get("doc", ""),

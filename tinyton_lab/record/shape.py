@@ -35,11 +35,13 @@ class EditJson(TypedDict):
 class StageJson(TypedDict):
     """One stage: either `text` with one entry of `uids` per line (0: none), or `edits` of the stage with index `base`.
 
-    A range is ``[uid, label, line, column, end line, end column]`` with `label` an index into the record's labels.
+    `size` counts its instructions, ops or lines. A range is ``[uid, label, line, column, end line, end column]`` with
+    `label` an index into the record's labels.
     """
 
     name: str
     kind: str
+    size: int
     text: NotRequired[str]
     uids: NotRequired[list[Uids]]
     base: NotRequired[int]

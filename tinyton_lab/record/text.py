@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation, Miss, Stage
+from tinyton_lab.record.visible import visible
 
 TITLES = {
     "python": "Python",
@@ -44,7 +45,7 @@ def fingerprint(compilation: Compilation) -> str:
     ]
     words.append(f"remarks:{len(remarks(compilation))}")
     words += [f"error:{diagnostic.code}" for diagnostic in compilation.diagnostics if diagnostic.severity == "error"]
-    return printable(" ".join(words))
+    return visible(" ".join(words))
 
 
 def families(compilation: Compilation) -> list[str]:
@@ -126,12 +127,7 @@ def verdict(compilation: Compilation, recording: Recording | None = None) -> str
 
 def card(compilation: Compilation, recording: Recording | None = None) -> str:
     """Draw a compilation for a terminal: verdict, one line per stage, resources, remarks."""
-    return printable("\n".join(_card_lines(compilation, recording)))
-
-
-def printable(text: str) -> str:
-    """Replace control and direction characters, so that hostile names cannot move a terminal's cursor."""
-    return "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
+    return visible("\n".join(_card_lines(compilation, recording)))
 
 
 def resources(compilation: Compilation) -> list[str]:

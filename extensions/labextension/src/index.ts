@@ -22,7 +22,7 @@ const records: JupyterFrontEndPlugin<void> = {
     let panel: InspectorPanel | undefined;
     const open = (record?: RecordJson): void => {
       if (!panel || panel.isDisposed) panel = new InspectorPanel();
-      if (!panel.isAttached) app.shell.add(panel, "right", { rank: 900 });
+      if (!panel.isAttached) app.shell.add(panel, "main", { mode: "split-right" });
       if (record) panel.showRecord(record);
       app.shell.activateById(panel.id);
     };

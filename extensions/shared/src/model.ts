@@ -8,6 +8,11 @@ export const TITLES: Record<string, string> = {
   cpu_llvm: "CPU LLVM IR", cpu_asm: "CPU assembly",
 };
 
+/** Stages whose text is in another language than their kind says. */
+const LANGUAGES: Record<string, string> = { cpu_llvm: "ir" };
+/** The stages that stand for the end of the line, the best first: native code is a branch of its own. */
+const ENDS = ["sass", "ptx", "cpu_asm", "cpu_llvm"];
+
 export interface Range {
   uid: number;
   line: number;
@@ -28,6 +33,8 @@ export interface Stage {
   lines: Line[];
   facts: [number, string][];
   misses: MissJson[];
+  size: number;
+  language: string;
   byUid: Map<number, number[]>;
 }
 
@@ -77,6 +84,12 @@ export class Model {
     return family.stages[family.stages.length - 1];
   }
 
+  /** The stage that the others lead to. */
+  end(): number {
+    const found = ENDS.map(name => this.stages.findIndex(stage => stage.name === name)).find(index => index >= 0);
+    return found ?? this.stages.length - 1;
+  }
+
   /** Where the first line of a family that belongs to one of `uids` is, or -1. */
   firstLine(stage: number, uids: Set<number>): number {
     return this.stages[stage].lines.findIndex(line => line.uids.some(uid => uids.has(uid)));
@@ -117,7 +130,7 @@ export class Model {
   fate(line: number): Fate {
     const uids = this.stages[this.python].lines[line].uids;
     if (!uids.length) return "none";
-    const last = this.stages[this.stages.length - 1];
+    const last = this.stages[this.end()];
     const alive = uids.filter(uid => [...this.provenance.descendants([uid])].some(kin => last.byUid.has(kin)));
     return alive.length === uids.length ? "kept" : alive.length ? "part" : "gone";
   }
@@ -143,7 +156,8 @@ export class Model {
     });
     return {
       index, name: json.name, family, pass, title: title(family), kind: json.kind, doc: json.doc ?? "",
-      changed: !json.same, lines, facts: json.facts ?? [], misses: json.misses ?? [], byUid,
+      changed: !json.same, lines, facts: json.facts ?? [], misses: json.misses ?? [],
+      size: json.size, language: Object.hasOwn(LANGUAGES, family) ? LANGUAGES[family] : json.kind, byUid,
     };
   }
 

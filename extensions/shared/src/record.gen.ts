@@ -21,10 +21,11 @@ export interface EditJson {
   uids: Uids[];
 }
 
-/** One stage: either `text` with one entry of `uids` per line (0: none), or `edits` of the stage with index `base`. A range is ``[uid, label, line, column, end line, end column]`` with `label` an index into the record's labels. */
+/** One stage: either `text` with one entry of `uids` per line (0: none), or `edits` of the stage with index `base`. `size` counts its instructions, ops or lines. A range is ``[uid, label, line, column, end line, end column]`` with `label` an index into the record's labels. */
 export interface StageJson {
   name: string;
   kind: string;
+  size: number;
   text?: string;
   uids?: Uids[];
   base?: number;

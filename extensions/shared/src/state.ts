@@ -27,7 +27,7 @@ export interface State {
 
 /** The first picture: the source beside the last stage. */
 export function initial(model: Model): State {
-  const last = model.families.length ? model.last(model.families[model.families.length - 1]) : 0;
+  const last = Math.max(0, model.end());
   return {
     view: "stages", left: model.python, right: last, focus: "left", cursor: { left: 0, right: 0 }, selected: [],
     pinned: false, pass: changedPasses(model)[0] ?? -1, inline: false, graph: 0, table: false, step: 0, warp: -1,

@@ -38,14 +38,14 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .fault { ${CODE} flex: 1; padding: 6px 10px; border-left: 3px solid var(--tt-bad); background: var(--tt-panel); overflow-x: auto; max-height: 200px; }
 .strip { display: flex; overflow-x: auto; padding: 0 8px; scrollbar-width: thin; }
 .stage { position: relative; display: flex; align-items: baseline; gap: 6px; padding: 5px 12px 8px 8px; white-space: nowrap; color: var(--tt-quiet); border-bottom: 2px solid transparent; }
-.stage:not(:last-child)::after { content: "›"; position: absolute; right: -2px; color: var(--tt-quiet); opacity: .6; }
+.stage:not(:last-child)::after { content: "›" / ""; position: absolute; right: -2px; color: var(--tt-quiet); opacity: .6; }
 .stage .key { font-size: 10px; opacity: .75; min-width: 1ch; } .stage .stage-title { color: var(--tt-fg); } .stage .extent { font-size: 11px; }
 .stage:hover .stage-title { color: var(--tt-accent); }
 .stage.current { border-bottom-color: var(--tt-accent); } .stage.current .stage-title { font-weight: 600; }
 .stage .dot { position: absolute; left: 50%; bottom: 2px; width: 4px; height: 4px; margin-left: -2px; border-radius: 2px; background: transparent; }
 .stage.lit .dot { background: var(--tt-accent); }
 
-.main { flex: none; height: var(--tt-height, 380px); display: flex; position: relative; }
+.main { flex: none; height: var(--tt-height, 400px); display: flex; position: relative; }
 .tt.fills .main { flex: 1; height: auto; min-height: 0; }
 .main > .view { flex: 1; min-width: 0; display: flex; flex-direction: column; min-height: 0; }
 .panes { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
@@ -56,6 +56,7 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .pane .doc, header .doc { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 12px; min-width: 0; flex: 1; }
 
 .listing { flex: 1; min-height: 0; overflow: auto; padding: 4px 0; ${CODE} scrollbar-width: thin; } .listing:focus-visible { outline: none; }
+.listing, .diff { tab-size: 4; }
 .rows { min-width: max-content; }
 .row { display: flex; height: 20px; white-space: pre; cursor: default; padding-right: 16px; }
 .row:hover { background: var(--tt-hover); }
@@ -132,7 +133,7 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .help div { display: flex; gap: 12px; padding: 2px 0; break-inside: avoid; } .help kbd { flex: none; min-width: 62px; text-align: center; }
 @media (prefers-reduced-motion: no-preference) { .row, .stage, .pass, .segments button { transition: background-color .08s, color .08s; } }
 .tt.narrow .panes { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) minmax(0, 1fr); } .tt.narrow .pane + .pane, .tt.narrow .pane + * { border-left: 0; border-top: 1px solid var(--tt-line); }
-.tt.narrow .with-list { grid-template-columns: 140px minmax(0, 1fr); } .tt.narrow .main { height: 560px; } .tt.narrow .resources { display: none; }
+.tt.narrow .with-list { grid-template-columns: 140px minmax(0, 1fr); } .tt.narrow .main { height: 560px; } .tt.narrow .resources, .tt.narrow .chip ~ .chip { display: none; } .tt.narrow .segments button { padding: 2px 7px; }
 `;
 
 /** All rules of the viewer's shadow root. */

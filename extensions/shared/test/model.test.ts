@@ -36,7 +36,7 @@ test("passes belong to their family, names with slashes stay whole", () => {
   const model = vadd();
   assert.deepEqual(model.families.map(family => family.name), ["python", "ast", "tile", "layout", "llvm", "ptx", "sass"]);
   assert.equal(model.families[2].stages.length, 5);
-  const odd = new Model({ ...vectors.record, stages: [{ name: "tile/01-a/b", kind: "ir", text: "x", uids: [0] }] });
+  const odd = new Model({ ...vectors.record, stages: [{ name: "tile/01-a/b", kind: "ir", size: 1, text: "x", uids: [0] }] });
   assert.equal(odd.stages[0].pass, "01-a/b");
 });
 
@@ -59,7 +59,7 @@ test("an op leads to its source line, through what it came from", () => {
 test("a source line's fate is whether its ops reach the last stage", () => {
   const model = vadd();
   assert.deepEqual([0, 3, 5].map(line => model.fate(line)), ["none", "kept", "kept"]);
-  const cut = new Model({ ...vectors.record, stages: [...vectors.record.stages.slice(0, -1), { name: "sass", kind: "asm", text: "X ;", uids: [11] }] });
+  const cut = new Model({ ...vectors.record, stages: [...vectors.record.stages.slice(0, -1), { name: "sass", kind: "asm", size: 1, text: "X ;", uids: [11] }] });
   assert.equal(cut.fate(3), "gone");
   assert.equal(cut.fate(5), "part");
 });

@@ -83,16 +83,10 @@ function stageStrip(context: Context): ViewPart {
 }
 
 function extent(model: Model, stages: number[]): string {
-  const first = size(model, stages[0]);
-  const last = size(model, stages[stages.length - 1]);
+  const first = model.stages[stages[0]].size;
+  const last = model.stages[stages[stages.length - 1]].size;
   const unit = stages.length > 1 ? ` ${UNITS[model.stages[stages[0]].family] ?? "lines"}` : "";
   return first === last ? `${last}${unit}` : `${first} → ${last}`;
-}
-
-function size(model: Model, stage: number): number {
-  const { lines, kind } = model.stages[stage];
-  const numbered = lines.filter(line => line.uids.length).length;
-  return kind === "source" || !numbered ? lines.filter(line => line.text.trim()).length : numbered;
 }
 
 /** The selected thread in words, one piece per stage; each piece leads there. */
@@ -108,7 +102,8 @@ export function threadBar(context: Context): ViewPart {
       live.textContent = "";
       return;
     }
-    const parts = model.families.map(family => crumb(context, model.last(family), lit)).filter((part): part is HTMLElement => part !== null);
+    const told = model.families.filter(family => family.name !== "ast");
+    const parts = told.map(family => crumb(context, model.last(family), lit)).filter((part): part is HTMLElement => part !== null);
     parts.forEach((part, i) => crumbs.append(...(i ? [el("span", { class: "quiet" }, " ▸ "), part] : [part])));
     if (state.pinned) crumbs.append(el("span", { class: "pin", title: "pinned; x clears" }, "pinned"));
     live.textContent = announcement(model, lit);
@@ -136,7 +131,7 @@ function sourceText(model: Model, lit: Lit, line: number): string {
 export function shortText(text: string): string {
   const plain = text.trim().replace(/^\/\*[\da-f]+\*\/\s*/i, "");
   const assigned = /^(%[\w.]+) = (?:tail )?([\w.]+)/.exec(plain);
-  return assigned ? `${assigned[1]} ${assigned[2]}` : cut(plain.replace(/[;{]\s*$/, "").trim(), 20);
+  return assigned ? `${assigned[1]} ${assigned[2]}` : cut(plain.replace(/[;{]\s*$/, "").trim(), 18);
 }
 
 function cut(text: string, limit: number): string {
@@ -145,7 +140,7 @@ function cut(text: string, limit: number): string {
 
 function announcement(model: Model, lit: Lit): string {
   const source = model.kinLines(model.python, lit.kin as Set<number>).map(line => line + 1);
-  const last = model.stages.length - 1;
+  const last = model.end();
   const count = model.kinLines(last, lit.kin as Set<number>).length;
   const where = source.length ? `line ${source.join(", ")}` : "the selection";
   return `${where} maps to ${count} line${count === 1 ? "" : "s"} of ${model.stages[last].title}`;

@@ -108,7 +108,7 @@ function sourceOf(model: Model, uids: number[]): number {
 /** The coloured pieces of a line; in the source, cut where ranges begin and end, so that each piece is one expression. */
 function pieces(model: Model, stage: Stage, index: number): HTMLElement[] {
   const text = stage.lines[index].text;
-  const tokens = tokenize(text, stage.kind);
+  const tokens = tokenize(text, stage.language);
   if (stage.index !== model.python) return tokens.map(token => el("span", { class: token.kind }, visible(token.text)));
   const cuts = cutPoints(model.ranges, index, text.length);
   return cut(tokens, cuts).map(([token, column]) => {

@@ -131,7 +131,7 @@ function cell(context: Context, stage: Stage, index: number, sign: string): HTML
       onpointerleave: () => context.hover([]),
     },
     el("span", { class: "sign" }, sign),
-    ...tokenize(line.text, stage.kind).map(token => el("span", { class: token.kind }, visible(token.text))),
+    ...tokenize(line.text, stage.language).map(token => el("span", { class: token.kind }, visible(token.text))),
   );
 }
 
