@@ -23,6 +23,18 @@ def test_fma_is_the_nearest_float(dtype: type[np.floating]) -> None:
             assert error <= abs(Fraction(float(neighbour)) - exact)
 
 
+def test_fma_rounds_once_where_doubles_land_halfway() -> None:
+    x = np.float32(1 + 2**-12)
+    y = np.array([1 + 2**-12, 1 - 2**-12], np.float32)  # products with a bit just above the middle of two f32
+    for z in (np.float32(2**-60), np.float32(-(2**-60)), np.float32(0)):
+        for got, factor in zip(fma(x, y, z), y, strict=True):
+            exact = Fraction(float(x)) * Fraction(float(factor)) + Fraction(float(z))
+            steps = [np.nextafter(got, np.float32(side)) for side in (0, 9)]
+            assert all(abs(Fraction(float(got)) - exact) <= abs(Fraction(float(step)) - exact) for step in steps)
+    tiny = np.float32(2**-75)
+    assert fma(tiny, tiny, np.float32(2**-149)) == np.float32(2**-148) and fma(tiny, tiny, tiny).shape == ()
+
+
 def test_fma_of_specials() -> None:
     inf = np.float64(np.inf)
     assert fma(inf, np.float64(1), np.float64(1)) == inf

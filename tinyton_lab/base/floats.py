@@ -18,7 +18,24 @@ def fma(x: Any, y: Any, z: Any) -> Any:
         if x.dtype == np.float64:
             return _fma64(x, y, z)
         wide = x.astype(np.float64) * y.astype(np.float64)  # exact: at most 48 significant bits
+        if x.dtype == np.float32:
+            return _sum_as_float32(wide, z.astype(np.float64))
         return _add_to_odd(wide, z.astype(np.float64)).astype(x.dtype)
+
+
+def _sum_as_float32(a: Any, b: Any) -> Any:
+    """``a + b`` of doubles as f32, rounded once.
+
+    Rounding to f64 first matters only where that lands halfway between two f32, or near their subnormals.
+    """
+    total = np.atleast_1d(a + b)
+    result = total.astype(np.float32)
+    halfway = (total.view(np.int64) & 0x1FFFFFFF) == 0x10000000
+    unsure = halfway | ((np.abs(total) < 2.0**-125) & (total != 0))
+    if unsure.any():
+        a, b = np.broadcast_to(a, total.shape), np.broadcast_to(b, total.shape)
+        result[unsure] = _add_to_odd(a[unsure], b[unsure]).astype(np.float32)
+    return result.reshape(()) if np.ndim(a) == np.ndim(b) == 0 else result
 
 
 def _add_to_odd(a: Any, b: Any) -> Any:
