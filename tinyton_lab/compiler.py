@@ -11,7 +11,8 @@ from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.options import Options
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Span
-from tinyton_lab.base.targets import Target
+from tinyton_lab.base.targets import CPU, Target
+from tinyton_lab.codegen import cpu, gpu
 from tinyton_lab.frontend import ArgumentType, Constant
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.text import print_function
@@ -35,7 +36,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "cpu": ("tile", "cpu"),
     "sim": ("tile", "gpu"),
     "cuda": ("tile", "gpu", "cubin"),
-    "inspect": ("tile", "gpu", "sass", "cpu"),
+    "inspect": ("tile", "gpu", "sass", "cpu", "assembly"),
 }
 """The parts of a compilation that each consumer needs, in the order they run."""
 
@@ -93,6 +94,7 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
     compilation.artifacts["reached"] = lowered.reached
     compilation.diagnostics += [diagnostic(remark, "remark") for remark in lowered.remarks]
     function = lowered.function
+    compilation.artifacts["lowered"] = function
     compilation.provenance = function.provenance
     compilation.stages.update(frontend.located(compilation.stages, function))
     _add(compilation, _ir_stage("tile", function, doc="What the front end made of the source."))
@@ -103,9 +105,72 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
     compilation.artifacts["written"] = {function.parameters[index].name for index in written_parameters(function)}
 
 
+def _compile_cpu(request: Request, compilation: Compilation) -> None:
+    """Native code: the stage ``cpu_llvm``."""
+    code = cpu.compile(_native_function(request, compilation), checked=request.options.checked)
+    compilation.artifacts["cpu"] = code
+    lines = tuple((uid,) if uid else () for uid in code.line_uids)
+    _add(compilation, Stage("cpu_llvm", "asm", code.text, lines, doc="LLVM IR of the native engine."))
+
+
+def _native_function(request: Request, compilation: Compilation) -> Function:
+    """Tile IR with accurate math: what the passes gave, or, for a record made for a GPU's fast instructions, anew."""
+    function: Function = compilation.artifacts["function"]
+    if request.options.math == "full":
+        return function
+    function = compilation.artifacts["lowered"]
+    for step in pipeline.run_tile_passes(function, CPU, math="full"):
+        function = step.function
+    return function
+
+
+def _compile_assembly(request: Request, compilation: Compilation) -> None:
+    text = compilation.artifacts["cpu"].assembly()
+    _add(compilation, Stage("cpu_asm", "asm", text, doc="Machine code of the native engine."))
+
+
+def _compile_gpu(request: Request, compilation: Compilation) -> None:
+    """Layout IR, LLVM IR and PTX."""
+    code = gpu.compile(compilation.artifacts["function"], request.options.target)
+    compilation.artifacts["gpu"] = code
+    for stage in code.stages:
+        _add(compilation, stage)
+
+
+def _compile_cubin(request: Request, compilation: Compilation) -> None:
+    binary = compilation.artifacts["gpu"].assembled()
+    compilation.resources |= {
+        "registers": binary.registers,
+        "spills": binary.spill_bytes,
+        "shared_bytes": binary.shared_bytes,
+    }
+
+
+def _compile_sass(request: Request, compilation: Compilation) -> None:
+    _compile_cubin(request, compilation)
+    _add(compilation, compilation.artifacts["gpu"].sass_stage())
+
+
 _RUN: dict[str, Callable[[Request, Compilation], None]] = {
     "tile": _compile_tile,
+    "cpu": _compile_cpu,
+    "assembly": _compile_assembly,
+    "gpu": _compile_gpu,
+    "cubin": _compile_cubin,
+    "sass": _compile_sass,
 }
+
+
+def span_of(compilation: Compilation, uid: int) -> Span | None:
+    """Where the op of that number was written; for an op that the compiler made, where its nearest parent was."""
+    spans: dict[int, Span] | None = compilation.artifacts.get("spans")
+    if spans is None:
+        ops = [op for name in ("lowered", "function") for op in compilation.artifacts[name].walk()]
+        spans = compilation.artifacts["spans"] = {op.uid: op.span for op in ops if op.span is not None}
+    if uid in spans:
+        return spans[uid]
+    parents = sorted(compilation.provenance.ancestors((uid,)) & spans.keys(), reverse=True)
+    return spans[parents[0]] if parents else None
 
 
 def _add(compilation: Compilation, stage: Stage) -> None:

@@ -12,7 +12,7 @@ import tinyton_lab as tt
 import tinyton_lab.language as tl
 from tinyton_lab.base import events
 
-ENGINES = ["interpreter"]
+ENGINES = ["cpu", "interpreter", "sim"]
 FACTOR = tl.constexpr(3)
 
 
@@ -151,7 +151,7 @@ def test_handles_and_events() -> None:
         launch = scale[(1,)](x, out, 8)
         scale[(1,)](x, out, 8)
     assert seen == ["compiled", "launched", "launched"]
-    assert repr(launch) == "<Launch of scale on interpreter>" and repr(scale) == "<kernel scale(x, out, n, BLOCK)>"
+    assert repr(launch) == "<Launch of scale on cpu>" and repr(scale) == "<kernel scale(x, out, n, BLOCK)>"
     assert launch.compilation.ok and "tile" in launch.asm and "ttir" in launch.asm
 
 
@@ -159,6 +159,9 @@ def test_engine_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
     monkeypatch.setenv("TINYTON_BACKEND", "interpreter")
     assert scale[(1,)](x, out, 8).engine == "interpreter"
+    with tt.backend("sim"):
+        assert scale[(1,)](x, out, 8).engine == "sim"
+        assert scale[(1,)](x, out, 8, backend="cpu").engine == "cpu"
     with pytest.raises(tt.TinytonError, match="TT3014"), tt.backend("gpuu"):
         pass
 

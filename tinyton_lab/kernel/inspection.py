@@ -16,6 +16,7 @@ from tinyton_lab.kernel.signature_text import read_signature
 from tinyton_lab.kernel.specialisation import request_for
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
+from tinyton_lab.runtime import assembler
 
 
 def inspect(kernel: Kernel, *args: Any, grid: Any = (1,), target: str | None = None, **kwargs: Any) -> Compilation:
@@ -79,6 +80,7 @@ def doctor() -> dict[str, Any]:
     """What is available here: engines, tools and optional packages, each True, False or a version."""
     return {
         "cpu engine": _present("llvmlite"),
+        "SASS": assembler.available(),
         "graphs": _present("graphviz"),
         "notebook": _present("IPython") and _present("anywidget"),
         "torch": _present("torch"),

@@ -78,7 +78,7 @@ def choose_engine(asked: str | None) -> str:
 
 def default_engine() -> str:
     """``cuda`` where a device is present, else ``cpu``."""
-    return "interpreter"
+    return "cpu"
 
 
 def _known(name: str) -> str:

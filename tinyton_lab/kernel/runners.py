@@ -3,23 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tinyton_lab import eager, interpreter
-from tinyton_lab.base.diagnostics import error
-from tinyton_lab.compiler import Request
+from tinyton_lab.base.access import out_of_bounds
+from tinyton_lab.base.diagnostics import TinytonError, error
+from tinyton_lab.base.dtypes import DType
+from tinyton_lab.compiler import Request, span_of
 from tinyton_lab.frontend import DIALECTS, Runtime
 from tinyton_lab.ir.core import Function
+from tinyton_lab.ir.types import Tile
 from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch
 from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.stage import Compilation
-from tinyton_lab.runtime.buffers import buffer_of, is_tensor
+from tinyton_lab.runtime import simulator
+from tinyton_lab.runtime.buffers import Buffer, buffer_of, is_tensor
+from tinyton_lab.runtime.cpu import CpuKernel, pointer_slots
 
 Runner = Callable[[Grid, Sequence[Any], Sequence[int], Mapping[str, Any]], Launch]
-Pick = Callable[[Any], "tuple[int | float, ...]"]
+
+
+def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
+    """Native code: each argument flattened into the slots that the code reads."""
+    native = CpuKernel(compilation.artifacts["cpu"])
+    launch, result = native.launch, Launch(compilation, "cpu")
+    written: Collection[str] = compilation.artifacts["written"]
+    picks = [
+        (at, name in written, name, None if parameter.pointer else scalar_slot(parameter.dtype))
+        for (name, at), parameter in zip(_places(kernel, compilation), native.code.parameters, strict=True)
+    ]
+
+    def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
+        slots: list[int | float] = []
+        found = iter(addresses)
+        for at, stored, name, slot in picks:
+            value = values[at]
+            if slot is not None:
+                slots.append(slot(value))
+            elif type(value) is np.ndarray:
+                address, flags = next(found), value.flags
+                if stored and not flags.writeable:
+                    raise error("TT3009", kernel=kernel.name, name=name)
+                if flags.c_contiguous:
+                    slots += address, address, value.nbytes, 0
+                else:
+                    slots += pointer_slots(buffer_of(name, value))
+            else:
+                slots += pointer_slots(_argument(kernel.name, name, value, written))
+        if grid[0] and grid[1] and grid[2]:
+            launch(grid, slots)
+        return result
+
+    return run
+
+
+def scalar_slot(dtype: DType) -> Callable[[Any], int | float]:
+    """How a scalar argument lies in its slot: narrow floats as their bits."""
+    if dtype.kind == "float" and dtype.bits < 32:
+        integer = np.dtype(f"u{dtype.bytes}")
+        return lambda value: int(np.asarray(value).astype(dtype.numpy).view(integer))
+    return float if dtype.kind == "float" else int
 
 
 def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
@@ -49,6 +95,50 @@ def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation
     return run
 
 
+def simulator_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
+    """The PTX, warp by warp."""
+    code = compilation.artifacts["gpu"]
+    types = dict(code.parameters)
+    places = _places(kernel, compilation)
+    names = [name for name, _ in places]
+    written = compilation.artifacts["written"]
+    lines = {number: (uids[0], span_of(compilation, uids[0])) for number, uids in enumerate(code.ptx_lines, 1) if uids}
+
+    def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
+        arguments = {name: _argument(kernel.name, name, values[at], written) for name, at in places}
+        if not (grid[0] and grid[1] and grid[2]):
+            return Launch(compilation, "sim")
+        passed = [_simulated(types[name], value) for name, value in arguments.items()]
+        try:
+            outcome = simulator.run(
+                code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
+                record=options.get("record"), source_map=lines,
+            )  # fmt: skip
+        except TinytonError as fault:
+            raise in_the_kernels_words(fault, arguments) from None
+        return Launch(compilation, "sim", tuple(outcome.findings), outcome.counts, outcome.recording)
+
+    return run
+
+
+def in_the_kernels_words(fault: TinytonError, arguments: Mapping[str, Any]) -> TinytonError:
+    """A fault of the simulated PTX as the kernel's own: an access outside an argument is TT4001 on every engine."""
+    buffer = arguments.get(str(fault.fields.get("name")))
+    if fault.code not in ("TT6010", "TT6015") or fault.span is None or not isinstance(buffer, Buffer):
+        return fault
+    address = buffer.first + cast(int, fault.fields["offset"])
+    program = cast(tuple[int, int, int], fault.fields["program"])
+    extents = [value for value in arguments.values() if isinstance(value, Buffer)]
+    told = out_of_bounds(fault.span, str(fault.fields["action"]), address, buffer.dtype.bytes, program, buffer, extents)
+    told.notes = fault.notes
+    return told
+
+
+def _simulated(type: Tile, value: Any) -> Any:
+    """The array itself for a pointer, a numpy scalar of the parameter's dtype otherwise."""
+    return value.array if isinstance(value, Buffer) else np.asarray(value).astype(type.dtype.numpy)[()]
+
+
 def _places(kernel: KernelShape, compilation: Compilation) -> list[tuple[str, int]]:
     """The run-time parameters of the compiled code, and where they stand among the bound values."""
     positions = {parameter.name: index for index, parameter in enumerate(kernel.parameters)}
@@ -66,6 +156,8 @@ def _argument(kernel: str, name: str, value: Any, written: Collection[str]) -> A
 
 
 RUNNERS: dict[str, Callable[[KernelShape, Request, Compilation], Runner]] = {
+    "cpu": cpu_runner,
+    "sim": simulator_runner,
     "interpreter": interpreter_runner,
     "eager": eager_runner,
 }

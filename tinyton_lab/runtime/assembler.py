@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.targets import Target
 
 SECONDS_TO_LIVE = 60
@@ -71,6 +71,17 @@ def _linked(linker: Any, handle: int, ptx: bytes) -> Assembled:
         shared_bytes=_number(r"(\d+) bytes smem", log),
         barriers=_number(r"used (\d+) barriers, \d", log) or _number(r"used (\d+) barriers", log),
     )
+
+
+@cache
+def available() -> bool:
+    """Whether PTX can be assembled and listed here."""
+    try:
+        _linker()
+        _disassembler()
+    except TinytonError:
+        return False
+    return True
 
 
 def _linker() -> Any:

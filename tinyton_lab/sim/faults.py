@@ -43,7 +43,7 @@ def outside_everything(chunk: Chunk, site: Any, address: Array, flags: Array, ma
     value = int(np.ravel(address)[at])
     region = chunk.launch.space.nearest(value)
     if region is not None:
-        _out_of_bounds(chunk, site, region, value - region.base, where(chunk, cta, thread))
+        _out_of_bounds(chunk, site, region, value - region.base, cta, thread)
     raise fault(
         chunk,
         "TT6011",
@@ -55,10 +55,19 @@ def outside_everything(chunk: Chunk, site: Any, address: Array, flags: Array, ma
     )
 
 
-def _out_of_bounds(chunk: Chunk, site: Any, region: Region, offset: int, text: str) -> NoReturn:
+def _out_of_bounds(chunk: Chunk, site: Any, region: Region, offset: int, cta: int, thread: int) -> NoReturn:
     name, inner, size = region.name_of(offset)
     raise fault(
-        chunk, "TT6010", site.line, action=site.action, bytes=site.size, offset=inner, name=name, size=size, where=text
+        chunk,
+        "TT6010",
+        site.line,
+        action=site.action,
+        bytes=site.size,
+        offset=inner,
+        name=name,
+        size=size,
+        where=where(chunk, cta, thread),
+        program=chunk.launch.cta_index(chunk.first + cta),
     )
 
 
@@ -83,7 +92,7 @@ def check_region(chunk: Chunk, site: Any, region: Region, address: Array, here: 
     wrong = here & (offsets > region.size - size)
     if np.any(wrong):
         at, cta, thread = place(chunk, wrong, mask)
-        _out_of_bounds(chunk, site, region, int(np.ravel(offsets)[at]), where(chunk, cta, thread))
+        _out_of_bounds(chunk, site, region, int(np.ravel(offsets)[at]), cta, thread)
     if region.member is not None:
         _check_members(chunk, site, region, np.where(here, offsets, 0), here, mask)
 
@@ -99,7 +108,7 @@ def _check_members(chunk: Chunk, site: Any, region: Region, offsets: Array, here
     offset = int(np.ravel(offsets)[at])
     name, inner, size = region.name_of(offset)
     if not 0 <= inner <= size - site.size:
-        _out_of_bounds(chunk, site, region, offset, where(chunk, cta, thread))
+        _out_of_bounds(chunk, site, region, offset, cta, thread)
     raise fault(
         chunk,
         "TT6015",
@@ -109,6 +118,7 @@ def _check_members(chunk: Chunk, site: Any, region: Region, offsets: Array, here
         offset=inner,
         name=name,
         where=where(chunk, cta, thread),
+        program=chunk.launch.cta_index(chunk.first + cta),
     )
 
 
