@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
+from tinyton_lab import language as tl
 from tinyton_lab.base.dtypes import DTYPES
 from tinyton_lab.base.faults import FAULTS, Fault
 from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.base.targets import TARGETS
 from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.language.builtin import BUILTINS, Builtin, LibraryFunction
 from tinyton_lab.ops import OPS, contract, control, elementwise, local, math, memory, program, reduction, shape
+from tinyton_lab.pipeline import TILE_PASSES
 from tinyton_lab.ptx.table import ROWS
 
 FAMILIES: dict[str, ModuleType] = {
@@ -159,6 +162,42 @@ def ptx() -> str:
     return page(
         "PTX instructions", "tinyton_lab/ptx/", introduction, table(["form", "what it does", "pipe", "section"], rows)
     )
+
+
+def passes() -> str:
+    """The page of the passes of tile IR, in the order they run."""
+    rows = [
+        [
+            number,
+            code(row.name),
+            row.doc,
+            "yes" if row.required else "no",
+            "; ".join(f"`{name}`: {reason}" for name, reason in row.after),
+        ]
+        for number, row in enumerate(TILE_PASSES, start=1)
+    ]
+    introduction = "The passes of tile IR in the order they run; each is a stage of the record, `tile/<number>-<name>`."
+    header = ["", "pass", "what it does", "required", "after"]
+    return page("Passes", "tinyton_lab/pipeline.py", introduction, table(header, rows))
+
+
+def language() -> str:
+    """The page of the functions of the kernel language."""
+    introduction = (
+        "What a kernel can call, besides its own helpers; all of it is in `tinyton_lab.language` (`tl`) and in "
+        "`tinyton_lab` (`tt`). Methods of a value are called like the functions: `x.sum(0)` is `tl.sum(x, 0)`."
+    )
+    functions = {name: getattr(tl, name) for name in sorted(tl.__all__)}
+    rows = [
+        [code(f"{name}{_signature(function)}"), (function.__doc__ or "").strip().split("\n")[0]]
+        for name, function in functions.items()
+        if function in BUILTINS or isinstance(function, LibraryFunction)
+    ]
+    return page("The language", "tinyton_lab/language/", introduction, table(["function", "what it does"], rows))
+
+
+def _signature(function: Callable[..., object]) -> str:
+    return Builtin("", "", getattr(function, "__wrapped__", function)).spelled
 
 
 def errors() -> str:
