@@ -48,4 +48,25 @@ tt.inspect(kernel, np.zeros(1, np.float32), target="sm_12345")
         "use smaller tiles, or more warps",
         "Tiles change their layout through shared memory, which a GPU has little of.",
     ),
+    Fault(
+        "TT5014",
+        "No CUDA device",
+        "there is no CUDA device to run on: {why}",
+        "run it with backend='cpu', or backend='sim' for the same PTX in the simulator",
+        "The engine `cuda` needs an NVIDIA GPU with its driver, and the packages of the extra `cuda`.",
+    ),
+    Fault(
+        "TT5015",
+        "A call of the CUDA driver failed",
+        "{call} failed: {what}",
+        "run the kernel with backend='sim' to see what it does",
+        "The driver reports what went wrong with a launch, a copy or an allocation.",
+    ),
+    Fault(
+        "TT5016",
+        "The CUDA context is lost",
+        "an earlier launch ({kernel}) ended the CUDA context: {what}",
+        "restart the session to use the GPU again; the engines cpu and sim go on working",
+        "After an illegal address or instruction every call to the GPU fails until the process ends.",
+    ),
 )

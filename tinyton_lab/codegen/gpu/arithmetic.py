@@ -110,13 +110,19 @@ def cast(state: State, x: Register, dtype: DType, to: DType, rounding: str | Non
 
 
 def _rounded(state: State, x: Register, dtype: DType, to: DType, rounding: str | None) -> Register:
-    """Narrow a float, to nearest or (``rtz``) toward zero."""
+    """Narrow a float, to nearest or (``rtz``) toward zero; truncating twice is truncating once."""
+    b = state.builder
     if rounding != "rtz" or to.bits >= dtype.bits:
-        return state.builder.convert("fptrunc" if to.bits < dtype.bits else "fpext", x, to.llvm)
-    constraints = {16: "=h", 32: "=f"}[to.bits] + "," + {32: "f", 64: "d"}[dtype.bits]
-    result = "i16" if to.bits == 16 else to.llvm
-    rounded = state.builder.pure_ptx(f"cvt.rz.{to.ptx}.{dtype.ptx} $0, $1;", constraints, [x], result)
-    return state.builder.convert("bitcast", rounded, to.llvm) if to.bits == 16 else rounded
+        return b.convert("fptrunc" if to.bits < dtype.bits else "fpext", x, to.llvm)
+    if to is float16:
+        raw = b.pure_ptx(f"cvt.rz.f16.{dtype.ptx} $0, $1;", f"=h,{'f' if dtype is float32 else 'd'}", [x], "i16")
+        return b.convert("bitcast", raw, "half")
+    if dtype is float64:
+        single = b.pure_ptx("cvt.rz.f32.f64 $0, $1;", "=f,d", [x], "float")
+        return single if to is float32 else _rounded(state, single, float32, to, rounding)
+    upper = b.emit(f"lshr i32 {b.convert('bitcast', x, 'i32').text}, 16", "i32")
+    cut = b.convert("bitcast", b.convert("trunc", upper, "i16"), "bfloat")
+    return b.select(b.compare("fcmp uno", x, x), b.constant(bfloat16, float("nan")), cut)
 
 
 # -- addresses --------------------------------------------------------------------------------------------------------

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from tinyton_lab.base.diagnostics import error
-from tinyton_lab.base.dtypes import DType
+from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.base.targets import Target
 from tinyton_lab.codegen.gpu.lower import LOWERINGS
 from tinyton_lab.ir.core import Function, Op
-from tinyton_lab.ir.types import Tile
 from tinyton_lab.ops import elementwise
-
-MOST_WARPS = 32
-MOST_REGISTERS = 16384
+from tinyton_lab.ops.casts import compute_dtype
 
 
 def check(function: Function, target: Target) -> None:
     """Raise TT5012, located, for the first op of tile IR that `target` has no code for."""
     for op in function.walk():
-        reason = refusal(op, target, function.attrs.get("math") == "approx")
+        reason = refusal(op, function.attrs.get("math") == "approx")
         if reason:
             type = next((str(value.type.element) for value in (*op.inputs, *op.results)), "nothing")
             engine = "cpu" if "cpu" not in op.row.unsupported else "interpreter"
             raise error("TT5012", op.span, op=op.row.name, type=type, target=target, reason=reason, engine=engine)
 
 
-def refusal(op: Op, target: Target, fast: bool) -> str:
-    """Why an op has no code on a target; "" where it has."""
+def refusal(op: Op, fast: bool) -> str:
+    """Why an op has no GPU code; "" where it has."""
     if "gpu" in op.row.unsupported:
         return op.row.unsupported["gpu"]
     if op.row in LOWERINGS or op.row.terminator:
@@ -35,15 +32,14 @@ def refusal(op: Op, target: Target, fast: bool) -> str:
     dtypes = [value.type.element for value in (*op.inputs, *op.results) if isinstance(value.type.element, DType)]
     if any(dtype.storage_only for dtype in dtypes) and op.row not in (elementwise.bitcast, elementwise.select):
         return "this element type can be loaded and stored, not computed with"
-    if op.row.emit is None and op.row not in ADDRESSES and not (fast and op.row.approx is not None):
-        return "this function has no GPU code yet"
-    if op.attrs.get("rounding") == "rtz" and _is_bf16(op.result.type) and target.capability < 80:
-        return "rounding toward zero to bf16 needs sm_80"
+    if op.row.emit is None and op.row not in ADDRESSES and not (fast and _has_instruction(op)):
+        return "this function has no GPU code of its own"
     return ""
 
 
-def _is_bf16(tile: Tile) -> bool:
-    return isinstance(tile.element, DType) and tile.element.name == "bf16"
+def _has_instruction(op: Op) -> bool:
+    """Whether fast instructions compute the op: they are of f32."""
+    return op.row.approx is not None and compute_dtype(op.result.type.dtype) is float32
 
 
 ADDRESSES = (
