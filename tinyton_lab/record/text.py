@@ -133,7 +133,8 @@ def card(compilation: Compilation, recording: Recording | None = None) -> str:
 def resources(compilation: Compilation) -> list[str]:
     """Registers, spills, shared bytes and their like in words, with their source."""
     named = [f"{name.replace('_', ' ')} {value}" for name, value in compilation.resources.items() if name != "source"]
-    return named + [f"(from {compilation.resources['source']})"] * bool(named and "source" in compilation.resources)
+    source = compilation.resources.get("source")
+    return [*named, f"(from {source})"] if named and source else named
 
 
 def _card_lines(compilation: Compilation, recording: Recording | None) -> Iterator[str]:
