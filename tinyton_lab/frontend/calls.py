@@ -29,6 +29,7 @@ def call(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...], keywo
     if isinstance(callee, types.MethodType) and callee.__func__ in BUILTINS:
         return call_builtin(frame, node, BUILTINS[callee.__func__], (callee.__self__, *args), keywords)
     if isinstance(callee, types.FunctionType) and callee in BUILTINS:
+        check_dialect(frame, node, BUILTINS[callee])
         return call_builtin(frame, node, BUILTINS[callee], args, keywords)
     if isinstance(callee, MethodOfValue):
         return frame.context.inline(callee.function, (callee.instance, *args), keywords)
@@ -37,11 +38,15 @@ def call(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...], keywo
     return call_python(frame, node, callee, args, keywords)
 
 
+def check_dialect(frame: Frame, node: ast.Call, row: Builtin) -> None:
+    """A kernel calls functions of its own dialect. Raises TT1017."""
+    own = frame.context.rules.dialect
+    if row.dialect not in (own, "both"):
+        raise frame.fault("TT1017", node, name=row.name, dialect=row.dialect, kernel=frame.parsed.name, own=own)
+
+
 def call_builtin(frame: Frame, node: ast.Call, row: Builtin, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call a function of the language. Raises TT1007 for arguments that do not bind, TT1017 across dialects."""
-    if row.dialect not in (frame.context.rules.dialect, "both"):
-        dialect = frame.context.rules.dialect
-        raise frame.fault("TT1017", node, name=row.name, dialect=row.dialect, kernel=frame.parsed.name, own=dialect)
+    """Call a function of the language. Raises TT1007 for arguments that do not bind."""
     try:
         return row.function(*args, **keywords)
     except TypeError as failure:

@@ -23,6 +23,7 @@ class IrEmitter:
     def __init__(self, function: Function, dialect: str, call_function: Call) -> None:
         self.function, self.dialect, self._call = function, dialect, call_function
         self.builder = Builder(function)
+        self.memory: dict[str, Any] = {}
         self.remarks: list[TinytonError] = []
 
     def call(self, function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

@@ -171,7 +171,7 @@ def apply_binary(frame: Frame, node: ast.AST, kind: ast.operator, x: Any, y: Any
                 "TT1002", node, what=f"the operator {_SYMBOLS.get(type(kind), type(kind).__name__)}", hint=""
             )
         return rule(x, y)
-    python = _PYTHON_BINARY.get(type(kind))
+    python = frame.context.rules.constant.get(type(kind)) or _PYTHON_BINARY.get(type(kind))
     if python is None:
         raise frame.fault("TT1002", node, what="operator @", hint="use tl.dot")
     if (isinstance(kind, (ast.Pow, ast.LShift, ast.Mult))) and too_large(kind, x, y):

@@ -76,6 +76,15 @@ class Frame:
         finally:
             self.names, self.bound, self.lost = saved
 
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        """Inside, the function cannot be left by ``return``."""
+        self.loops += 1
+        try:
+            yield
+        finally:
+            self.loops -= 1
+
     def lookup(self, node: ast.Name) -> Any:
         """The value of a name: own names, then closure, globals and Python's builtins. Raises TT1001, TT1009."""
         found = self.names.get(node.id, MISSING)

@@ -16,6 +16,7 @@ from tinyton_lab.ir.core import Block, Value
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.language import core, semantic
 from tinyton_lab.language.emission import is_number, static, to_value, unwrap
+from tinyton_lab.language.shapes import broadcast_to
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
@@ -35,6 +36,7 @@ class Carried:
         self.constant = {name: frame.names[name] for name in sorted(needed) if not carries(frame.names[name])}
         self.starts = {name: frame.names[name] for name in self.names}
         self.spans = {name: frame.bound[name] for name in self.names if name in frame.bound}
+        self.wider: dict[str, Tile] = {}
         self.shapes: list[tuple[str, int]] = []
         self.values: list[TileValue] = []
         for name in self.names:
@@ -72,7 +74,7 @@ class Carried:
             place += n
 
     def turned(self) -> list[Value]:
-        """The values after a turn. Raises TT2024 where a name changed its type."""
+        """The values after a turn. Raises TT2024 where a name changed its type, `Widening` where it may."""
         found: list[Value] = []
         place = 0
         for name, n in self.shapes:
@@ -80,6 +82,8 @@ class Carried:
             for first, leaf in zip(self.values[place : place + n], self._leaves(name, after, n), strict=True):
                 found.append(self._same_type(name, first, leaf).handle)
             place += n
+        if self.wider:
+            raise Widening(self.wider)
         for name, before in self.constant.items():
             after = self.frame.names.get(name)
             if after is not before and not (not carries(after) and same_constant(before, after)):
@@ -94,9 +98,18 @@ class Carried:
 
     def _same_type(self, name: str, first: TileValue, leaf: Any) -> TileValue:
         _, value = agree(first, leaf)
-        if value.tile != first.tile:
+        if value.tile == first.tile:
+            return value
+        if not self._may_widen(name, first, value):
             raise self._changed(name, self.starts[name], self.frame.names.get(name))
+        self.wider[name] = value.tile
         return value
+
+    def _may_widen(self, name: str, first: TileValue, value: TileValue) -> bool:
+        """Whether a scalar may become a tile of the same dtype, and a number written in the kernel of any."""
+        if not self.frame.context.rules.widens or first.shape or value.tile.is_pointer:
+            return False
+        return first.tile.element == value.tile.element or is_number(self.starts[name])
 
     def _changed(self, name: str, before: Any, after: Any) -> Exception:
         bound = self.frame.bound.get(name, self.frame.span(self.loop))
@@ -111,6 +124,28 @@ class Carried:
         liveness = self.frame.parsed.liveness
         for name in sorted(liveness.stored[self.loop] - set(self.names) - self.constant.keys()):
             self.frame.lose(name, why, self.loop)
+
+
+class Widening(Exception):
+    """A loop's variables turned out to need wider types than they had before it."""
+
+    def __init__(self, types: dict[str, Tile]) -> None:
+        super().__init__("a loop's variables widen")
+        self.types = types
+
+
+def with_widening(frame: Frame, lower: Callable[[], None]) -> None:
+    """Lower a loop; where its dialect lets variables widen, start over with wider ones, until they stay."""
+    ops = frame.context.emitter.builder.block.ops
+    while True:
+        mark = len(ops)
+        try:
+            return lower()
+        except Widening as widening:
+            del ops[mark:]
+            for name, tile in widening.types.items():
+                start = semantic.converted(frame.names[name], tile.dtype)
+                frame.names[name] = broadcast_to(start, tile.shape)
 
 
 def carries(value: Any) -> bool:
@@ -186,9 +221,9 @@ def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], A
     if turns.unrolled:
         numbers = [static(x, "a bound of static_range") for x in (turns.start, turns.end, turns.step)]
         return unroll(frame, node, at_most(frame, node, numbers), run)
-    if None not in bounds and frame.context.rules.unroll(len(range(*bounds))):  # type: ignore[arg-type]
+    if None not in bounds and frame.context.rules.unroll(len(range(*bounds)), node):  # type: ignore[arg-type]
         return unroll(frame, node, range(*bounds), run)  # type: ignore[arg-type]
-    return run_time_loop(frame, node, turns, run)
+    return with_widening(frame, lambda: run_time_loop(frame, node, turns, run))
 
 
 def known_bound(value: Any) -> int | None:
@@ -209,11 +244,10 @@ def at_most(frame: Frame, node: ast.For, bounds: Sequence[Any]) -> range:
 
 def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> None:
     """Lower the body once per item; the target is known at compile time in each turn."""
-    frame.loops += 1
-    for item in items:
-        assign_item(frame, node.target, item)
-        run(node.body)
-    frame.loops -= 1
+    with frame.looping():
+        for item in items:
+            assign_item(frame, node.target, item)
+            run(node.body)
 
 
 def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
@@ -250,12 +284,10 @@ def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequ
 def lower_body(frame: Frame, node: ast.For | ast.While, block: Block, carried: Carried, body: Body) -> None:
     """Lower a loop's body into its block, which ends by yielding what is carried."""
     emitter = frame.context.emitter
-    frame.loops += 1
-    with frame.branch(), emitter.builder.inside(block):
+    with frame.branch(), emitter.builder.inside(block), frame.looping():
         body()
         frame.at(node)
         emitter.end(control.yield_, carried.turned())
-    frame.loops -= 1
     frame.at(node)
 
 
@@ -278,9 +310,14 @@ def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> tuple[list[Value],
 
 
 def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
-    """Emit a ``while`` op. Raises TT1022 for a condition that is always true."""
+    """Lower a ``while``; `run` lowers its body. Raises TT1028 for a condition that is always true."""
     if node.orelse:
         raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
+    with_widening(frame, lambda: run_time_while(frame, node, run))
+
+
+def run_time_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+    """Emit a ``while`` op; the names it carries are its blocks' arguments."""
     emitter = frame.context.emitter
     carried = Carried(frame, node)
     starts = carried.handles()

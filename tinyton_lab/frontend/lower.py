@@ -13,10 +13,11 @@ from tinyton_lab.frontend.branches import kind_of
 from tinyton_lab.frontend.emitter import IrEmitter
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.frontend.reached import Reached
-from tinyton_lab.frontend.rules import DIALECTS, Rules
+from tinyton_lab.frontend.rules import Rules
 from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
 from tinyton_lab.frontend.source_ast import ParsedFunction, parse
 from tinyton_lab.frontend.statements import Returned, execute
+from tinyton_lab.frontend.tiny_ton_rules import DIALECTS
 from tinyton_lab.ir.core import Function, Parameter
 from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.value import EMITTER, make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinyton_lab.language import semantic
@@ -20,8 +20,8 @@ class Rules:
     """How one dialect reads a kernel.
 
     `binary`, `compare`, `unary` are the operators on values of the kernel; `assigned` makes the value that a name
-    gets; `unroll` says whether a loop of so many known turns is unrolled; `widens` lets a loop-carried scalar become a
-    tile.
+    gets; `unroll` says whether a loop of so many known turns of a body is unrolled; `widens` lets a loop-carried scalar
+    become a tile; `constant` are operators that differ from Python's at compile time.
     """
 
     dialect: str
@@ -29,8 +29,9 @@ class Rules:
     compare: Mapping[type[ast.cmpop], Binary]
     unary: Mapping[type[ast.unaryop], Callable[[Any], TileValue]]
     assigned: Callable[[Any], Any]
-    unroll: Callable[[int], bool]
+    unroll: Callable[[int, ast.AST], bool]
     widens: bool = False
+    constant: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = field(default_factory=dict)
 
 
 def comparison(name: str) -> Binary:
@@ -77,6 +78,5 @@ TRITON = Rules(
         ast.Not: semantic.logical_not,
     },
     typed,
-    unroll=lambda turns: False,
+    unroll=lambda turns, body: False,
 )
-DIALECTS: dict[str, Rules] = {"triton": TRITON}

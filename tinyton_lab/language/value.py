@@ -25,6 +25,8 @@ class Emitter(Protocol):
     """
 
     dialect: str
+    memory: dict[str, Any]
+    """What a dialect remembers of the kernel at work."""
 
     @property
     def span(self) -> Span | None: ...

@@ -235,4 +235,19 @@ def pair(a, b):
         "A loop counts from one integer to another; all programs of a warp count together.",
         _kernel("for n in range(tl.load(x)):\n    tl.store(x, n)"),
     ),
+    Fault(
+        "TT2031",
+        "Two lengths of lanes",
+        "this arange has {other} lanes, an earlier one {lanes}",
+        "use one length for all ranges of a kernel",
+        "In tiny-ton's dialect arange numbers the lanes of a program, of which there are as many everywhere.",
+        """
+from tinyton_lab import tiny_ton
+@tiny_ton.jit
+def kernel(x):
+    i, j = tiny_ton.arange(0, 16), tiny_ton.arange(0, 32)
+    tiny_ton.store(x + i, j)
+kernel[(1,)](np.zeros(32, np.float32))
+""",
+    ),
 )

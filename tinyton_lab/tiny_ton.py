@@ -1,0 +1,184 @@
+"""tiny-ton's dialect: its decorator and builtins, so that its programs run with only the import changed.
+
+A kernel is written for one axis of lanes. What depends on `arange` is varying, a tile with one element per lane; the
+rest is uniform, a scalar. The operators' rules are the front end's (`tiny_ton_rules`).
+
+>>> import numpy as np
+>>> import tinyton_lab.tiny_ton as tt
+>>> @tt.jit
+... def add(a, b, c, n, BLOCK: tt.constexpr):
+...     i = tt.program_id(0) * BLOCK + tt.arange(0, BLOCK)
+...     tt.store(c + i, tt.load(a + i, mask=i < n) + tt.load(b + i, mask=i < n), mask=i < n)
+>>> a, c = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+>>> _ = add[(2,)](a, a, c, 5, 4, backend="interpreter")
+>>> c
+array([0., 2., 4., 6., 8.], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.dtypes import float32, int1
+from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.kernel import Kernel
+from tinyton_lab.language import core, functions, memory, reductions, semantic, shapes
+from tinyton_lab.language.builtin import of_dialect
+from tinyton_lab.language.emission import fault, number, to_value, unwrap
+from tinyton_lab.language.value import TileValue, emitter
+from tinyton_lab.ops import elementwise as ops
+
+__all__ = [
+    "abs", "arange", "constexpr", "exp", "jit", "load", "load4", "log", "max", "num_programs", "program_id",
+    "reduce_max", "reduce_sum", "relu", "rsqrt", "sqrt", "store",
+]  # fmt: skip
+
+constexpr = Constexpr
+builtin = of_dialect("tiny_ton")
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a kernel of a Python function in tiny-ton's dialect; it is launched like any other."""
+    if function is None:
+        return lambda decorated: jit(decorated, **options)
+    if not inspect.isfunction(function):
+        raise error("TT3005", kernel="jit", name="function", what=f"a {type(function).__name__}")
+    return Kernel(function, "tiny_ton", **options)
+
+
+@builtin
+def program_id(axis: Any = 0) -> TileValue:
+    """Index of this program along an axis of the grid."""
+    return core.program_id(axis)
+
+
+@builtin
+def num_programs(axis: Any = 0) -> TileValue:
+    """Number of programs along an axis of the grid."""
+    return core.num_programs(axis)
+
+
+@builtin
+def arange(start: Any, end: Any) -> TileValue:
+    """The lane numbers ``start ... end - 1``. Raises TT2031 unless all ranges of a kernel have one length."""
+    lanes = shapes.arange(start, end)
+    known: int = emitter().memory.setdefault("lanes", lanes.numel)
+    if known != lanes.numel:
+        raise fault("TT2031", lanes=known, other=lanes.numel)
+    return lanes
+
+
+def spread(value: Any) -> TileValue:
+    """A value in every lane: uniform ones are repeated."""
+    found = to_value(value)
+    lanes = emitter().memory.get("lanes", 1)
+    return found if found.shape or lanes == 1 else shapes.broadcast_to(found, (lanes,))
+
+
+# Memory
+@builtin
+def load(ptr: Any, mask: Any = None, other: Any = None) -> TileValue:
+    """Read memory; lanes that the mask turns off get `other`, or 0."""
+    if unwrap(mask) is None:
+        return memory.load(ptr, None, None, {})
+    pointer, test = shapes.broadcast(memory.pointers(ptr)[0], semantic.truth(mask))
+    return memory.load(pointer, test, other, {})
+
+
+@builtin
+def load4(ptr: Any, mask: Any = None, other: Any = None) -> tuple[TileValue, ...]:
+    """Read four neighbouring elements per lane."""
+    return tuple(load(semantic.add(ptr, step), mask, other) for step in range(4))
+
+
+@builtin
+def store(ptr: Any, value: Any, mask: Any = None) -> None:
+    """Write memory. Where all lanes write to one place, the highest lane that the mask leaves on stays."""
+    pointer, _ = memory.pointers(ptr)
+    stored = to_value(value)
+    test = None if unwrap(mask) is None else semantic.truth(mask)
+    if not pointer.shape and (stored.shape or (test is not None and test.shape)):
+        stored, test = last_lane(stored, test)
+    memory.store(pointer, stored, test, {})
+
+
+def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, TileValue]:
+    """The value of the highest lane whose test holds, and whether there is one."""
+    active = test if test is not None else number(True, int1)
+    value, active = shapes.broadcast(value, active)
+
+    def later(a: TileValue, i: TileValue, b: TileValue, j: TileValue) -> Sequence[TileValue]:
+        return semantic.where(j, b, a), semantic.logical_or(i, j)
+
+    found, any_active = reductions.reduce([value, active], 0, later)
+    return found, any_active
+
+
+# Elementwise
+@builtin
+def exp(x: Any) -> TileValue:
+    """e to the power of a float."""
+    return functions.exp(x)
+
+
+@builtin
+def log(x: Any) -> TileValue:
+    """Natural logarithm of a float."""
+    return functions.log(x)
+
+
+@builtin
+def sqrt(x: Any) -> TileValue:
+    """Square root of a float."""
+    return core.sqrt(x)
+
+
+@builtin
+def rsqrt(x: Any) -> TileValue:
+    """Inverse of the square root of a float."""
+    return functions.rsqrt(x)
+
+
+@builtin
+def abs(x: Any) -> TileValue:
+    """Absolute value."""
+    return core.abs(x)
+
+
+@builtin
+def max(a: Any, b: Any) -> TileValue:
+    """The greater of two elements."""
+    return core.maximum(a, b)
+
+
+@builtin
+def relu(x: Any) -> TileValue:
+    """The greater of an element and 0."""
+    return core.maximum(x, 0)
+
+
+# Reductions
+@builtin
+def reduce_sum(x: Any) -> TileValue:
+    """Sum over the lanes; every lane counts a uniform value once."""
+    return reduce_lanes(x, reductions.one(semantic.add))
+
+
+@builtin
+def reduce_max(x: Any) -> TileValue:
+    """Greatest value over the lanes."""
+    return reduce_lanes(x, reductions.one(lambda a, b: semantic.binary(ops.max_, a, b)))
+
+
+def reduce_lanes(x: Any, combine: reductions.Combine) -> TileValue:
+    """Reduce over the lanes: narrow floats in float32, rounded once; integers in at least 32 bits."""
+    value = spread(x)
+    if not value.shape:
+        return value
+    dtype = value.element
+    wide = float32 if dtype.kind == "float" and dtype.bits < 32 else semantic.widened(dtype)
+    result = reductions.reduce([semantic.convert(value, wide)], 0, combine)[0]
+    return semantic.convert(result, dtype) if dtype.kind == "float" else result
