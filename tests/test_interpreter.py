@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import math
+import threading
 import time
 from typing import Any
 
@@ -241,6 +243,58 @@ kernel @k(%o: ptr<i64>, %lower: i32, %upper: i32, %step: i32) {
     out = np.zeros(1, np.int64)
     run(text, (1, 1, 1), out, lower, upper, step)
     assert out[0] == (sum(range(lower, upper, step)) if step else 0)
+
+
+def test_an_endless_loop_can_be_interrupted():
+    text = """\
+kernel @k(%o: ptr<i32>) {
+  %1 = constant {value = true, type = type<i1>} : i1
+  while {
+    condition %1
+  } {
+    yield
+  }
+}
+"""
+    threading.Timer(0.1, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(text, (1, 1, 1), np.zeros(1, np.int32))
+
+
+def test_a_combination_may_use_values_from_outside():
+    text = """\
+kernel @k(%o: ptr<i32>, %m: i32) {
+  %1 = program_id {axis = 0} : i32
+  %2 = range {start = 0, end = 8} : tile<8xi32>
+  %3 = add %1, %m : i32
+  %4 = reduce %2 {axis = 0} : i32 {
+  ^(%a: i32, %b: i32):
+    %5 = max %a, %b : i32
+    %6 = max %5, %3 : i32
+    yield %6
+  }
+  store %o, %4, distance=%1
+}
+"""
+    out = np.zeros(4, np.int32)
+    run(text, (4, 1, 1), out, 6)
+    assert out.tolist() == [7, 7, 8, 9]
+
+
+def test_the_last_program_to_store_wins_and_a_fault_names_the_first():
+    text = """\
+kernel @k(%o: ptr<i32>, %at: i32) {
+  %1 = program_id {axis = 0} : i32
+  %2 = mul %1, %at : i32
+  store %o, %1, distance=%2
+}
+"""
+    out = np.full(4, -1, np.int32)
+    run(text, (5, 1, 1), out, 0)
+    assert out.tolist() == [4, -1, -1, -1]
+    with pytest.raises(TinytonError, match=r"program \(4, 0, 0\) would store element 4"):
+        run(text, (6, 1, 1), out, 1)
+    assert out.tolist() == [4, -1, -1, -1]
 
 
 def test_program_ids_of_a_grid():

@@ -257,10 +257,15 @@ def simplify_store(r: Rewriter, op: Op) -> Replacement:
 
 
 def simplify_if(r: Rewriter, op: Op) -> Replacement:
-    """With a known condition the branch taken stands for the whole."""
+    """With a known condition the branch taken stands for the whole; what both branches give needs no branch."""
     condition = constant_of(op.operands[0])
+    then, otherwise = (block.terminator for block in op.blocks)
     if condition is None:
-        return None
+        pairs = list(zip(then.operands, otherwise.operands, strict=True))
+        if not pairs or all(x is not y for x, y in pairs):
+            return None
+        r.builder.block.ops.append(op)
+        return tuple(x if x is y and x is not None else own for (x, y), own in zip(pairs, op.results))
     block = op.blocks[0 if condition else 1]
     r.builder.block.ops.extend(block.ops[:-1])
     return tuple(value for value in block.terminator.operands if value is not None)
