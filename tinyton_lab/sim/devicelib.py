@@ -10,7 +10,7 @@ import numpy as np
 
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.lanes import Array, Chunk
-from tinyton_lab.sim.memory import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, Region
+from tinyton_lab.sim.memory import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, named_region
 
 _MOST_TEXT = 4096
 _CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
@@ -123,7 +123,7 @@ def _allocate(chunk: Chunk, line: int) -> None:
         if 0 < size <= launch.heap_left:
             launch.heap_left -= size
             pointers[cta, thread] = launch.heap_next
-            launch.space.add(Region(launch.heap_next, np.zeros(size, np.uint8), (("malloc", 0, size),)))
+            launch.space.add(named_region(launch.heap_next, np.zeros(size, np.uint8), "malloc"))
             launch.heap_next = (launch.heap_next + size + 255) & ~255
     _result(chunk, pointers)
 

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tinyton_lab.base import access
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.memory import Region
@@ -43,31 +44,31 @@ def outside_everything(chunk: Chunk, site: Any, address: Array, flags: Array, ma
     value = int(np.ravel(address)[at])
     region = chunk.launch.space.nearest(value)
     if region is not None:
-        _out_of_bounds(chunk, site, region, value - region.base, cta, thread)
-    raise fault(
-        chunk,
-        "TT6011",
-        site.line,
-        action=site.action,
-        bytes=site.size,
-        address=f"{value:#x}",
-        where=where(chunk, cta, thread),
-    )
+        _out_of_bounds(chunk, site, region, value, cta, thread)
+    text = where(chunk, cta, thread)
+    raise fault(chunk, "TT6011", site.line, action=site.action, bytes=site.size, address=f"{value:#x}", where=text)
 
 
-def _out_of_bounds(chunk: Chunk, site: Any, region: Region, offset: int, cta: int, thread: int) -> NoReturn:
-    name, inner, size = region.name_of(offset)
+def _out_of_bounds(chunk: Chunk, site: Any, region: Region, address: int, cta: int, thread: int) -> NoReturn:
+    """In the words of the kernel language when the source expression is known, else in those of PTX."""
+    part, launch = region.part_of(address), chunk.launch
+    if launch.has_source(site.line):
+        if address < part.last < address + site.size:
+            address = part.last
+        program, span = launch.cta_index(chunk.first + cta), launch.span(site.line)
+        told = access.out_of_bounds(span, site.action, address, part.element_bytes, program, part, launch.parts())
+        told.notes = launch.notes(site.line)
+        raise told
     raise fault(
         chunk,
         "TT6010",
         site.line,
         action=site.action,
         bytes=site.size,
-        offset=inner,
-        name=name,
-        size=size,
+        offset=address - part.first,
+        name=part.name,
+        size=part.last - part.first,
         where=where(chunk, cta, thread),
-        program=chunk.launch.cta_index(chunk.first + cta),
     )
 
 
@@ -78,23 +79,25 @@ def check_region(chunk: Chunk, site: Any, region: Region, address: Array, here: 
     wrong = here & ((offsets & (size - 1)) != 0)
     if np.any(wrong):
         at, cta, thread = place(chunk, wrong, mask)
-        name, inner, _ = region.name_of(int(np.ravel(offsets)[at]))
-        raise fault(
-            chunk,
-            "TT6012",
-            site.line,
-            action=site.action,
-            bytes=size,
-            offset=inner,
-            name=name,
-            where=where(chunk, cta, thread),
-        )
+        _misaligned(chunk, site, region, region.base + int(np.ravel(offsets)[at]), cta, thread)
     wrong = here & (offsets > region.size - size)
     if np.any(wrong):
         at, cta, thread = place(chunk, wrong, mask)
-        _out_of_bounds(chunk, site, region, int(np.ravel(offsets)[at]), cta, thread)
+        _out_of_bounds(chunk, site, region, region.base + int(np.ravel(offsets)[at]), cta, thread)
     if region.member is not None:
         _check_members(chunk, site, region, np.where(here, offsets, 0), here, mask)
+
+
+def _misaligned(chunk: Chunk, site: Any, region: Region, address: int, cta: int, thread: int) -> NoReturn:
+    part, launch = region.part_of(address), chunk.launch
+    if launch.has_source(site.line):
+        told = access.misaligned(launch.span(site.line), site.action, address, site.size, part)
+        told.notes = launch.notes(site.line)
+        raise told
+    text, offset = where(chunk, cta, thread), address - part.first
+    raise fault(
+        chunk, "TT6012", site.line, action=site.action, bytes=site.size, offset=offset, name=part.name, where=text
+    )
 
 
 def _check_members(chunk: Chunk, site: Any, region: Region, offsets: Array, here: Array, mask: Array | None) -> None:
@@ -105,26 +108,19 @@ def _check_members(chunk: Chunk, site: Any, region: Region, offsets: Array, here
     if not np.any(wrong):
         return
     at, cta, thread = place(chunk, wrong, mask)
-    offset = int(np.ravel(offsets)[at])
-    name, inner, size = region.name_of(offset)
-    if not 0 <= inner <= size - site.size:
-        _out_of_bounds(chunk, site, region, offset, cta, thread)
+    address = region.base + int(np.ravel(offsets)[at])
+    part = region.part_of(address)
+    if not part.first <= address <= part.last - site.size or chunk.launch.has_source(site.line):
+        _out_of_bounds(chunk, site, region, address, cta, thread)
+    text, offset = where(chunk, cta, thread), address - part.first
     raise fault(
-        chunk,
-        "TT6015",
-        site.line,
-        action=site.action,
-        bytes=site.size,
-        offset=inner,
-        name=name,
-        where=where(chunk, cta, thread),
-        program=chunk.launch.cta_index(chunk.first + cta),
+        chunk, "TT6015", site.line, action=site.action, bytes=site.size, offset=offset, name=part.name, where=text
     )
 
 
 def read_only(chunk: Chunk, site: Any, region: Region, address: Array, here: Array, mask: Array | None) -> NoReturn:
     at, cta, thread = place(chunk, here, mask)
-    name = region.name_of(int(np.ravel(address)[at]) - region.base)[0]
+    name = region.part_of(int(np.ravel(address)[at])).name
     raise fault(chunk, "TT6014", site.line, name=name, where=where(chunk, cta, thread))
 
 

@@ -21,7 +21,7 @@ from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.devicelib import FIRST_HEAP_ADDRESS
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.machine import Machine, start
-from tinyton_lab.sim.memory import GRID_WORKSPACE, Region, Space, place_arguments
+from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments
 from tinyton_lab.sim.program import CodeBlock, size_of
 from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.specials import Extent, coordinates, special_registers
@@ -85,6 +85,15 @@ class State:
         """The source expression behind a PTX line, or that line itself."""
         found = self.source_map.get(line)
         return found[1] if found and found[1] is not None else self.module.line_span(line)
+
+    def has_source(self, line: int) -> bool:
+        """Whether the expression behind a PTX line is known."""
+        found = self.source_map.get(line)
+        return found is not None and found[1] is not None
+
+    def parts(self) -> list[Part]:
+        """All arguments and variables of the launch."""
+        return [part for region in self.space.regions for part in region.parts]
 
     def notes(self, line: int) -> tuple[Note, ...]:
         found = self.source_map.get(line)
@@ -194,7 +203,7 @@ def bind(state: State, arguments: Sequence[Any], names: Sequence[str] | None) ->
             raise error("TT6007", None, index=index, name=labels[index], entry=state.program.entry.name, reason=piece)
         pieces.append((offset, piece))
     state.parameters = state.program.pack(pieces)
-    workspace = Region(GRID_WORKSPACE, np.zeros(64, np.uint8), (("the grid's barrier", 0, 64),))
+    workspace = named_region(GRID_WORKSPACE, np.zeros(64, np.uint8), "the grid's barrier")
     state.space = Space([*regions, *state.program.variable_regions(), workspace])
 
 

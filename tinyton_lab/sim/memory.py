@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ VARIABLE_BASE = 0x1000_0000
 FUNCTION_BASE = 0x0100_0000
 HEAP_BASE = 0x4000_0000_0000
 GRID_WORKSPACE = 0x0200_0000
+_SPACING, _MOST_SPACED = 1 << 36, 900
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = 1 << 48, 2 << 48, 3 << 48
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
 _DTYPES = {
@@ -33,8 +34,18 @@ class _Bytes:
         self.__array_interface__ = {"data": (address, not writable), "shape": (size,), "typestr": "|u1", "version": 3}
 
 
+class Part(NamedTuple):
+    """One argument or variable in an allocation: where its pointer points, its bytes ``first <= address < last``."""
+
+    name: str
+    address: int
+    first: int
+    last: int
+    element_bytes: int
+
+
 class Region:
-    """One allocation: bytes `base` to `base` + `size`, named for people. `parts` are the arguments in it."""
+    """One allocation: bytes `base` to `base` + `size`, named for people by its `parts`."""
 
     __slots__ = ("base", "base64", "data", "member", "parts", "size", "views", "writable")
 
@@ -42,7 +53,7 @@ class Region:
         self,
         base: int,
         data: Array,
-        parts: tuple[tuple[str, int, int], ...],
+        parts: tuple[Part, ...],
         writable: bool = True,
         member: Array | None = None,
     ) -> None:
@@ -59,10 +70,14 @@ class Region:
             found = self.views[size] = self.data[: count * size].view(_DTYPES[size])
         return found
 
-    def name_of(self, offset: int) -> tuple[str, int, int]:
-        """The argument a byte belongs to (or the nearest), the offset in it, and its size."""
-        best = min(self.parts, key=lambda p: (max(p[1] - offset, offset - (p[1] + p[2]) + 1, 0), p[1]))
-        return best[0], offset - best[1], best[2]
+    def part_of(self, address: int) -> Part:
+        """The argument that an address belongs to, or the nearest."""
+        return min(self.parts, key=lambda p: (max(p.first - address, address - p.last + 1, 0), p.first))
+
+
+def named_region(base: int, data: Array, name: str, writable: bool = True) -> Region:
+    """An allocation that is one thing."""
+    return Region(base, data, (Part(name, base, base, base + len(data), 1),), writable)
 
 
 def dtype_of(size: int) -> np.dtype[Any]:
@@ -89,11 +104,11 @@ class Space:
         return region if address < region.base + max(region.size, 1) else None
 
     def nearest(self, address: int) -> Region | None:
-        """The allocation that an address probably was meant for: within its own size, or 1 MB, of it."""
+        """The allocation that an address was meant for: arguments lie too far apart for offsets to reach the next."""
         best, distance = None, 1 << 62
         for region in self.regions:
             gap = max(region.base - address, address - (region.base + region.size) + 1, 0)
-            if gap < distance and gap <= max(region.size, 1 << 20):
+            if gap < min(distance, _SPACING >> 1 if region.base >= ARGUMENT_BASE else 64):
                 best, distance = region, gap
         return best
 
@@ -138,7 +153,7 @@ def place_arguments(arrays: list[tuple[str, Array]]) -> tuple[list[Region], list
     extents = [(*_extent(array), index) for index, (_, array) in enumerate(arrays)]
     pointers = [0] * len(arrays)
     regions: list[Region] = []
-    position = ARGUMENT_BASE
+    position, step = ARGUMENT_BASE, _SPACING if len(arrays) < _MOST_SPACED else 1 << 32
     groups: list[list[tuple[int, int, int]]] = []
     top = -1
     for low, high, index in sorted(extents, key=lambda e: (e[0], e[1])):
@@ -149,7 +164,8 @@ def place_arguments(arrays: list[tuple[str, Array]]) -> tuple[list[Region], list
             groups.append([(low, high, index)])
             top = max(high, low)
     for group in sorted(groups, key=lambda g: min(index for _, _, index in g)):
-        position = _place_group(group, arrays, position, regions, pointers)
+        size = _place_group(group, arrays, position, regions, pointers)
+        position += -(-max(size, 1) // step) * step
     return regions, pointers
 
 
@@ -166,15 +182,16 @@ def _place_group(
     arrays_here = [arrays[index][1] for _, _, index in group]
     writable = all(array.flags.writeable for array in arrays_here)
     data = np.asarray(_Bytes(arrays_here, low, size, writable)) if size else np.zeros(0, np.uint8)
-    parts = tuple(
-        (arrays[index][0], first - low, last - first) for first, last, index in sorted(group, key=lambda g: g[2])
-    )
+    shift = position - low
+    parts = []
+    for first, last, index in sorted(group, key=lambda g: g[2]):
+        name, array = arrays[index]
+        pointers[index] = array.__array_interface__["data"][0] + shift
+        parts.append(Part(name, pointers[index], first + shift, last + shift, array.itemsize))
     member = None
     if any(arrays[i][1].nbytes != last - first for first, last, i in group) or min(g[0] for g in group) != low:
         member = np.zeros(size, np.bool_)
         for first, last, index in group:
             member[first - low : last - low] |= _members(arrays[index][1], first, last - first)
-    regions.append(Region(position, data, parts, writable, member))
-    for _, _, index in group:
-        pointers[index] = position + arrays[index][1].__array_interface__["data"][0] - low
-    return (position + size + 0x1FFF) & ~0xFFF
+    regions.append(Region(position, data, tuple(parts), writable, member))
+    return size

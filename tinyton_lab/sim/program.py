@@ -16,7 +16,7 @@ from tinyton_lab.ptx.syntax import Function, Immediate, Instruction, Module, Nam
 from tinyton_lab.ptx.types import TYPES, PtxType
 from tinyton_lab.sim import access
 from tinyton_lab.sim.lanes import Array, Chunk
-from tinyton_lab.sim.memory import FUNCTION_BASE, VARIABLE_BASE, Region
+from tinyton_lab.sim.memory import FUNCTION_BASE, VARIABLE_BASE, Region, named_region
 
 Operation = Callable[[Chunk], None]
 
@@ -272,7 +272,7 @@ class Program:
                 if item.initial is not None:
                     self._initialise(item, data)
                 base = self.addresses[0, item.name][1]
-                regions.append(Region(base, data, ((item.name, 0, len(data)),), item.space == "global"))
+                regions.append(named_region(base, data, item.name, item.space == "global"))
         return regions
 
     def _initialise(self, variable: Variable, data: Array) -> None:

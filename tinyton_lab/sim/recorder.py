@@ -130,6 +130,6 @@ class Recorder:
         name, shift = space, 0
         if region is not None:
             first = int(row[np.flatnonzero(lanes)[0]])
-            name, inside, _ = region.name_of(first)
-            shift = first - inside
+            part = region.part_of(first + region.base)
+            name, shift = part.name, part.first - region.base
         return Access(space, kind, name, size, tuple(int(o) - shift if on else -1 for o, on in zip(row, lanes)))

@@ -19,6 +19,7 @@ from tinyton_lab.sim.memory import WINDOWS
 from tinyton_lab.sim.program import Operation
 
 _U8 = np.dtype(np.uint8)
+_NAMES = {"exch": "xchg"}
 _SPACES = {
     "": "generic",
     "shared::cta": "shared",
@@ -206,7 +207,10 @@ def atomic(low: Lowering, instruction: Instruction, form: Form, names: Names) ->
             low.refuse(instruction, form, "needs a register to write")
         target = low.destination(instruction, form, names, first.text, form.type, False)
     type_ = form.type
-    space, site = space_of(form), low.program.access_site(instruction.line, type_.bytes, "atomic access")
+    space, site = (
+        space_of(form),
+        low.program.access_site(instruction.line, type_.bytes, f"atomic_{_NAMES.get(form['op'], form['op'])}"),
+    )
     address = low.address(instruction, form, names, operands[0], space)
     readers = [low.reader(instruction, form, names, operand, type_) for operand in operands[1 : 1 + count]]
     function, word, wanted = form.row.run(form) if form.row.run else None, form["op"], target is not None

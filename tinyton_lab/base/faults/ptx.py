@@ -173,11 +173,6 @@ ROWS: tuple[Fault, ...] = (
         "{mnemonic} needs {wanted}, but only {found} took part; {where}",
         "let all lanes of the warp reach the instruction together",
         "`.aligned` instructions need the whole warp; `.sync` ones all lanes named by their mask.",
-        _run(
-            ".reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 7; @%p bra e;"
-            " redux.sync.add.s32 %r, %r, -1; e:",
-            32,
-        ),
     ),
     Fault(
         "TT6030",
