@@ -26,7 +26,7 @@ _INSTRUCTION = {
     "cpu_llvm": re.compile(r"  +[%a-z]"),
     "cpu_asm": re.compile(r"\s+[a-z]"),
     "ptx": re.compile(r"\s*(@!?%\w+\s+)?[a-z][\w.:]*(\s.*)?;"),
-    "sass": re.compile(r".*;"),
+    "sass": re.compile(r"\s*/\*[0-9a-f]+\*/\s+[^/\s]|.*;"),
 }
 
 
