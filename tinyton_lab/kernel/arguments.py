@@ -85,33 +85,36 @@ def constexpr_key(value: Any) -> Hashable:
 
 
 def launch_key(
-    kernel: str, parameters: Sequence[KernelParameter], values: Sequence[Any], engine: str
+    kernel: str, parameters: Sequence[KernelParameter], constexprs: Sequence[bool], values: Sequence[Any], engine: str
 ) -> tuple[Hashable, list[int]]:
     """The key of a launch, and the addresses of its numpy arrays in order (found on the way).
 
-    Every launch comes by here: the common types are told apart in line.
+    Every launch comes by here: the common types are told apart in line, without a call. `constexprs` says which
+    parameters are compile-time.
     """
     parts: list[Hashable] = [engine]
     add = parts.append
     addresses: list[int] = []
-    for parameter, value in zip(parameters, values):
+    for constexpr, value in zip(constexprs, values):
         kind = type(value)
-        if parameter.constexpr:
-            if kind is int or kind is str or kind is bool:
-                add(kind)
-                add(value)
-            else:
-                add(argument_key(kernel, parameter, value))
+        if constexpr:
+            if kind is not int and kind is not str and kind is not bool:
+                break
+            add(kind)
+            add(value)
         elif kind is ndarray:
             address = numpy_address(value)
             addresses.append(address)
             add(value.dtype)
-            add(address % ALIGNMENT == 0)
+            add(not address % ALIGNMENT)
         elif kind is int:
             add(integer_key(value))
         else:
-            add(runtime_key(value))
-    return tuple(parts), addresses
+            break
+    else:
+        return tuple(parts), addresses
+    keys = [argument_key(kernel, parameter, value) for parameter, value in zip(parameters, values)]
+    return (engine, *keys), [numpy_address(value) for value in values if type(value) is ndarray]
 
 
 def argument_key(kernel: str, parameter: KernelParameter, value: Any) -> Hashable:

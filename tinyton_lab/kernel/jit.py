@@ -39,6 +39,7 @@ class Kernel:
             function, options.get("do_not_specialize") or (), options.get("do_not_specialize_on_alignment") or ()
         )
         self._binder = Binder(self.name, self.parameters)
+        self._constexprs = tuple(parameter.constexpr for parameter in self.parameters)
         self._cache: dict[Hashable, Specialisation] = {}
         self._lock = threading.RLock()
         events.kernel_defined(self)
@@ -75,38 +76,36 @@ class Kernel:
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Compilation:
         """Compile for these arguments without running."""
         values, options = self._binder.bind(args, kwargs)
-        return self._specialise(values, options, choose_engine(options.get("backend")))[0].compilation
+        return self._specialise(values, options, choose_engine(options.get("backend"))).compilation
 
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Launch:
         values, options = self._binder.bind(args, kwargs)
         engine = choose_engine(options.get("backend") if options else None)
-        specialisation, addresses = self._specialise(values, options, engine)
-        result = specialisation.run(self._grid(grid, values, options), values, addresses, options)
+        key, addresses = launch_key(self.name, self.parameters, self._constexprs, values, engine)
+        specialisation = self._cache.get(key if not options else (key, _options_key(options)))
+        if specialisation is None or not specialisation.fresh():
+            specialisation = self._specialise(values, options, engine)
+        if type(grid) is not tuple or len(grid) != 1 or type(grid[0]) is not int or grid[0] < 0:
+            grid = read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
+        else:
+            grid = grid[0], 1, 1
+        result = specialisation.run(grid, values, addresses, options)
         if events.LISTENERS:
             events.kernel_launched(self, result)
         return result
 
-    def _grid(self, grid: Any, values: Sequence[Any], options: Mapping[str, Any]) -> Grid:
-        if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
-            return grid[0], 1, 1
-        return read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
-
     def _meta(self, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         return {**options, **dict(zip(self._binder.names, values, strict=True))}
 
-    def _specialise(
-        self, values: Sequence[Any], options: dict[str, Any], engine: str
-    ) -> tuple[Specialisation, list[int]]:
-        key, addresses = launch_key(self.name, self.parameters, values, engine)
-        if options:
-            key = key, tuple(sorted((name, repr(value)) for name, value in options.items()))
-        found = self._cache.get(key)
-        if found is None or not found.fresh():
-            with self._lock:
-                found = self._cache.get(key)
-                if found is None or not found.fresh():
-                    found = self._cache[key] = self._make(values, options, engine)
-        return found, addresses
+    def _specialise(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
+        """The code for a launch, made if need be: by one thread while others wait for it."""
+        key: Hashable = launch_key(self.name, self.parameters, self._constexprs, values, engine)[0]
+        key = (key, _options_key(options)) if options else key
+        with self._lock:
+            found = self._cache.get(key)
+            if found is None or not found.fresh():
+                found = self._cache[key] = self._make(values, options, engine)
+        return found
 
     def _make(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
         read = read_options(self.name, {**self._defaults(), **options}, engine)
@@ -128,6 +127,10 @@ class Kernel:
         """Bind arguments by name; the second dict holds launch options."""
         values, options = self._binder.bind(args, kwargs)
         return dict(zip(self._binder.names, values, strict=True)), options
+
+
+def _options_key(options: Mapping[str, Any]) -> Hashable:
+    return tuple(sorted((name, repr(value)) for name, value in options.items()))
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -38,13 +38,14 @@ def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) 
 
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         slots: list[int | float] = []
-        found = iter(addresses)
+        array = 0
         for at, stored, name, slot in picks:
             value = values[at]
             if slot is not None:
                 slots.append(slot(value))
             elif type(value) is np.ndarray:
-                address, flags = next(found), value.flags
+                address, flags = addresses[array], value.flags
+                array += 1
                 if stored and not flags.writeable:
                     raise error("TT3009", kernel=kernel.name, name=name)
                 if flags.c_contiguous:
