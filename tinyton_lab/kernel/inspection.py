@@ -16,7 +16,7 @@ from tinyton_lab.kernel.signature_text import read_signature
 from tinyton_lab.kernel.specialisation import request_for
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
-from tinyton_lab.runtime import assembler
+from tinyton_lab.runtime import assembler, cuda
 
 
 def inspect(kernel: Kernel, *args: Any, grid: Any = (1,), target: str | None = None, **kwargs: Any) -> Compilation:
@@ -81,6 +81,7 @@ def doctor() -> dict[str, Any]:
     return {
         "cpu engine": _present("llvmlite"),
         "SASS": assembler.available(),
+        "cuda device": cuda.device_count() > 0,
         "graphs": _present("graphviz"),
         "notebook": _present("IPython") and _present("anywidget"),
         "torch": _present("torch"),

@@ -12,6 +12,7 @@ from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.record.recording import Finding, Recording
 from tinyton_lab.record.stage import Compilation
+from tinyton_lab.runtime import cuda
 
 ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
 _chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
@@ -78,7 +79,7 @@ def choose_engine(asked: str | None) -> str:
 
 def default_engine() -> str:
     """``cuda`` where a device is present, else ``cpu``."""
-    return "cpu"
+    return "cuda" if cuda.device_count() else "cpu"
 
 
 def _known(name: str) -> str:

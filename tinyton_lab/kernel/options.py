@@ -8,14 +8,15 @@ from typing import Any
 from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.options import Options
-from tinyton_lab.base.targets import CPU, DEFAULT_GPU
+from tinyton_lab.base.targets import CPU, DEFAULT_GPU, Target
 from tinyton_lab.base.targets import target as find_target
+from tinyton_lab.runtime import cuda
 
 
 def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
     """Read launch options for an engine. Raises TT3013 for a senseless value, TT5001 for an unknown target."""
     on_gpu = engine in ("cuda", "sim")
-    machine = find_target(given.get("target") or (DEFAULT_GPU if on_gpu else CPU))
+    machine = find_target(given.get("target") or (_default_gpu(engine) if on_gpu else CPU))
     warps = given.get("num_warps", 4)
     if warps not in (1, 2, 4, 8, 16, 32):
         raise _bad(kernel, "num_warps", warps, "it must be a power of two between 1 and 32")
@@ -30,6 +31,12 @@ def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
     return Options(
         warps, stages, math, bool(fusion), knobs.CPU_CHECKED.flag() if checked is None else bool(checked), machine
     )
+
+
+def _default_gpu(engine: str) -> Target:
+    """The device's own target for ``cuda``, sm_80 for the simulator."""
+    present = cuda.session().target if engine == "cuda" else None
+    return present or DEFAULT_GPU
 
 
 def _bad(kernel: str, name: str, value: object, why: str) -> TinytonError:

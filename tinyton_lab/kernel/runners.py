@@ -19,7 +19,7 @@ from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch
 from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.stage import Compilation
-from tinyton_lab.runtime import simulator
+from tinyton_lab.runtime import cuda, simulator
 from tinyton_lab.runtime.buffers import Buffer, buffer_of, is_tensor
 from tinyton_lab.runtime.cpu import CpuKernel, pointer_slots
 
@@ -122,6 +122,27 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
     return run
 
 
+def cuda_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
+    """The machine code on a device."""
+    code = compilation.artifacts["gpu"]
+    types = dict(code.parameters)
+    places = _places(kernel, compilation)
+    program = cuda.Program(code.assembled().cubin, code.entry, code.threads, code.dynamic_shared_bytes)
+    written = compilation.artifacts["written"]
+
+    def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
+        arguments: list[cuda.Argument] = []
+        for name, at in places:
+            value = values[at]
+            if isinstance(value, np.ndarray) or is_tensor(value) and cuda.on_host(value):
+                value = _argument(kernel.name, name, value, written).array
+            arguments.append(cuda.Argument(name, value, None if types[name].is_pointer else types[name].dtype.numpy))
+        cuda.session().launch(program, grid, arguments, written)
+        return Launch(compilation, "cuda")
+
+    return run
+
+
 def in_the_kernels_words(fault: TinytonError, arguments: Mapping[str, Any]) -> TinytonError:
     """A fault of the simulated PTX as the kernel's own: an access outside an argument is TT4001 on every engine."""
     buffer = arguments.get(str(fault.fields.get("name")))
@@ -159,6 +180,7 @@ def _argument(kernel: str, name: str, value: Any, written: Collection[str]) -> A
 RUNNERS: dict[str, Callable[[KernelShape, Request, Compilation], Runner]] = {
     "cpu": cpu_runner,
     "sim": simulator_runner,
+    "cuda": cuda_runner,
     "interpreter": interpreter_runner,
     "eager": eager_runner,
 }
