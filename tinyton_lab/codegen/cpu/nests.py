@@ -175,7 +175,7 @@ class Nest:
         element, op = value.type.element, value.op
         if value in self.values.buffers:
             return self._from_buffer(self.values.buffers[value], index, position)
-        if not value.type.shape:
+        if not value.type.shape and node.access is None:
             return self.values.scalar(value)
         if node.key == self.schedule.clamp:
             return Register("true", "i1")
@@ -332,6 +332,8 @@ class Nest:
                 continue
             buffer, length = planned.root.buffer, self.shape[inner]
             value, index = self._read(planned.beyond[0]), self.blueprint.whole
+            if self.schedule.clamp is not None:
+                self.values.ends[planned.root.value] = self.schedule.clamp[0]
             whole = lanes > 1 and length % lanes == 0 and index[-1] == inner
             start = b.binary("and", self.limit, b.i64(-lanes)) if whole else self.limit
             with b.loop(start, b.i64(length), lanes if whole else 1) as at:

@@ -139,7 +139,10 @@ class Schedule:
         value, index = key
         node = Node(key, self.level(index))
         op = value.op
-        if value in self.values.buffers or not value.type.shape or op is None:
+        if value in self.values.buffers and BEYOND in index:
+            if self.clamp is None or self.values.ends.get(value) is not self.clamp[0]:
+                raise NotUniform
+        elif value in self.values.buffers or not value.type.shape or op is None:
             pass
         elif key == self.clamp or (self.clamp is not None and BEYOND in index and key == self.beyond(self.clamp)):
             pass

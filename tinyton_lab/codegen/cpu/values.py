@@ -47,7 +47,8 @@ class Values:
     """Registers of scalars, buffers of materialised tiles; every other tile is computed where it is needed.
 
     `copies` are loads that an overlapping store may have overtaken: where the condition holds, their tile lies in the
-    buffer, as it was before the store. `roots` tells which parameters a pointer comes from.
+    buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value, `roots` which
+    parameters a pointer comes from.
     """
 
     code: Code
@@ -57,6 +58,8 @@ class Values:
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     copies: dict[Op, tuple[Buffer, Register]] = field(default_factory=dict[Op, "tuple[Buffer, Register]"])
+
+    ends: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def buffer(self, type: Tile) -> Buffer:
         """A fresh buffer for a tile of that type."""
