@@ -38,6 +38,22 @@ def _sum_as_float32(a: Any, b: Any) -> Any:
     return result.reshape(()) if np.ndim(a) == np.ndim(b) == 0 else result
 
 
+def to_odd_float32(x: Any) -> Any:
+    """f64 to f32 with inexact results made odd, so that rounding the result once more is exact.
+
+    >>> float(to_odd_float32(np.float64(1 + 2**-30))) > 1
+    True
+    """
+    x = np.asarray(x, np.float64)
+    with np.errstate(all="ignore"):
+        near = np.atleast_1d(x.astype(np.float32))
+    back = near.astype(np.float64).reshape(x.shape)
+    bits = near.view(np.uint32).reshape(x.shape)
+    outward = (np.abs(back) > np.abs(x)).astype(np.uint32)
+    inexact = ((back != x) & ~np.isnan(x)).astype(np.uint32)
+    return np.atleast_1d((bits - outward) | inexact).view(np.float32).reshape(x.shape)
+
+
 def _add_to_odd(a: Any, b: Any) -> Any:
     """``a + b`` in f64 rounded to odd, so that rounding once more to a narrower type is exact."""
     total = a + b

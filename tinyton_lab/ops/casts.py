@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.base.dtypes import DType, float32, integer_range, of_numpy
+from tinyton_lab.base.floats import to_odd_float32
 
 
 def cast_numpy(x: Any, *, to: DType, rounding: str | None = None) -> Any:
@@ -22,6 +23,8 @@ def cast_numpy(x: Any, *, to: DType, rounding: str | None = None) -> Any:
         return _truncate(x, to)
     if not floating and to.kind == "float" and to.bits <= 16:
         return _integer_to_narrow(x, to)
+    if x.dtype == np.float64 and to.bits <= 16:
+        return to_odd_float32(x).astype(to.numpy)  # the narrow types convert through f32: round once all the same
     return x.astype(to.numpy)
 
 

@@ -88,6 +88,8 @@ def _negative_zero(x: Any, y: Any) -> Any:
 
 
 def _fmod(x: Any, y: Any) -> Any:
+    if x.dtype.itemsize < 4:  # narrow floats compute in f32 and round once
+        return _fmod(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
     return exact_fma(-np.trunc(x / y), y, x)
 
 
