@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,15 @@ def slots(arguments: Sequence[Any]) -> list[Any]:
     return found
 
 
+@cache
+def kernel(text: str, checked: bool = True, machine: native.Machine | None = None) -> CpuKernel:
+    return CpuKernel(compile(parse(text), checked, machine))
+
+
 def run_natively(
     text: str, grid: Grid, *arguments: Any, checked: bool = True, machine: native.Machine | None = None
 ) -> None:
-    CpuKernel(compile(parse(text), checked, machine)).launch(grid, slots(arguments))
+    kernel(text, checked, machine).launch(grid, slots(arguments))
 
 
 def interpret(text: str, grid: Grid, *arguments: Any) -> None:

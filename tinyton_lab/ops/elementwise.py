@@ -88,9 +88,8 @@ def _negative_zero(x: Any, y: Any) -> Any:
 
 
 def _fmod(x: Any, y: Any) -> Any:
-    if x.dtype.itemsize < 4:  # narrow floats compute in f32 and round once
-        return _fmod(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
-    return exact_fma(-np.trunc(x / y), y, x)
+    a, b = (v.astype(np.result_type(v, np.float32)) for v in (x, y))  # narrow floats compute in f32, round once
+    return exact_fma(-np.trunc(a / b), b, a).astype(x.dtype)
 
 
 def emit_mod(b: Any, dtype: DType, x: Any, y: Any) -> Any:

@@ -9,6 +9,8 @@ from tinyton_lab.llvm.text import Register
 from tinyton_lab.runtime import frame
 
 _ZERO = Register("0", "i64")
+_JOB, _THREAD = Register("%job", "ptr"), Register("%thread", "ptr")
+_POINTERS = (_JOB, _THREAD)
 
 
 class Extents:
@@ -51,20 +53,20 @@ class Extents:
         """Check `count` elements in a row from address `start` on."""
         b = self.code
         candidates = self._candidates_of(op)
+        length = b.i64(int(count.text) * size) if not count.text.startswith("%") else _times(b, count, size)
+        table, many = self._table(candidates)
+        arguments = (*_POINTERS, table, many, start, length, b.i64(size))
         if not candidates:
-            return self._always(op, start, count)
+            self._unless(op, b.compare("icmp sle", count, _ZERO), "check.run", arguments)
+            return
         first, limit = self.fast(candidates[0])
         relative = b.binary("sub", start, first)
         fits = b.compare("icmp ule", relative, limit)
-        length = b.i64(int(count.text) * size) if not count.text.startswith("%") else _times(b, count, size)
         enough = b.compare("icmp ule", length, b.binary("sub", limit, relative))
         good = b.binary("and", fits, enough)
         if count.text.startswith("%"):
             good = b.binary("or", good, b.compare("icmp sle", count, _ZERO))
-        table, many = self._table(candidates)
-        arguments = (Register("%job", "ptr"), table, many, start, length, b.i64(size))
         self._unless(op, good, "check.run", arguments)
-        return None
 
     def check_lanes(self, op: Op, addresses: Register, mask: Register | None, size: int) -> None:
         """Check one element per lane (or one element, for a scalar address) where the mask holds."""
@@ -82,7 +84,7 @@ class Extents:
         if not lanes:
             good = b.binary("xor", bad, Register("true", "i1"))
             table, many = self._table(candidates)
-            arguments = (Register("%job", "ptr"), table, many, addresses, b.i64(size), b.i64(size))
+            arguments = (*_POINTERS, table, many, addresses, b.i64(size), b.i64(size))
             self._unless(op, good, "check.run", arguments)
             return
         bits = b.emit(f"bitcast {bad} to i{lanes}", f"i{lanes}")
@@ -99,8 +101,8 @@ class Extents:
         b.place(cold)
         spill = b.variable(addresses)
         wide = bits if addresses.lanes == 64 else b.convert("zext", bits, "i64")
-        arguments = (Register("%job", "ptr"), table, many, spill, wide, b.i64(size))
-        self._report(op, b.call("check.lanes", arguments, "i64"), candidates, after)
+        arguments = (*_POINTERS, table, many, spill, wide, b.i64(size))
+        self._report(op, b.call("check.lanes", arguments, "i1"), candidates, after)
         b.place(after)
 
     def _unless(self, op: Op, good: Register, function: str, arguments: tuple[Register, ...]) -> None:
@@ -108,32 +110,21 @@ class Extents:
         cold, after = b.label("cold"), b.label("checked")
         b.branch_if(good, after, cold)
         b.place(cold)
-        self._report(op, b.call(function, arguments, "i64"), self._candidates_of(op), after)
+        self._report(op, b.call(function, arguments, "i1"), self._candidates_of(op), after)
         b.place(after)
 
-    def _report(self, op: Op, address: Register, candidates: tuple[int, ...], after: str) -> None:
-        """End the launch with a fault at `address`, unless that is 0."""
+    def _report(self, op: Op, fine: Register, candidates: tuple[int, ...], after: str) -> None:
+        """End the launch with a fault, whose address support code has noted, unless all is fine."""
         b = self.code
         report = b.label("report")
-        b.branch_if(b.compare("icmp eq", address, _ZERO), after, report)
+        b.branch_if(fine, after, report)
         b.place(report)
-        blamed = candidates[0] if candidates else -1
-        for slot, value in (
-            (frame.FAULT_OP, b.i64(op.uid)),
-            (frame.FAULT_ARGUMENT, b.i64(blamed)),
-            (frame.FAULT_ADDRESS, address),
-        ):
-            b.store(value, b.offset(Register("%thread", "ptr"), slot * frame.SLOT_BYTES))
+        self._note(frame.FAULT_OP, b.i64(op.uid))
+        self._note(frame.FAULT_ARGUMENT, b.i64(candidates[0] if candidates else -1))
         b.branch("fault")
 
-    def _always(self, op: Op, start: Register, count: Register) -> None:
-        """No array can be meant: any access at all is a fault."""
-        b = self.code
-        after, cold = b.label("checked"), b.label("cold")
-        b.branch_if(b.compare("icmp sle", count, _ZERO), after, cold)
-        b.place(cold)
-        self._report(op, start, (), after)
-        b.place(after)
+    def _note(self, slot: int, value: Register) -> None:
+        self.code.store(value, self.code.offset(_THREAD, slot * frame.SLOT_BYTES))
 
     def _candidates_of(self, op: Op) -> tuple[int, ...]:
         pointer = op.operand("pointer")
@@ -237,7 +228,7 @@ end:
   ret i64 %best
 }}
 
-define internal i64 @check.run(ptr %job, ptr %table, i64 %many, i64 %start, i64 %bytes, i64 %size) {_COLD} {{
+define internal i1 @check.run(ptr %job, ptr %thread, ptr %table, i64 %many, i64 %start, i64 %bytes, i64 %size) {_COLD} {{
 entry:
   %positive = icmp sgt i64 %bytes, 0
   br i1 %positive, label %head, label %good
@@ -256,12 +247,14 @@ body:
   %more = icmp ne i64 %left.next, 0
   br i1 %more, label %head, label %good
 found:
-  ret i64 %address
+  %blame = getelementptr i64, ptr %thread, i64 {frame.FAULT_ADDRESS}
+  store i64 %address, ptr %blame
+  ret i1 false
 good:
-  ret i64 0
+  ret i1 true
 }}
 
-define internal i64 @check.lanes(ptr %job, ptr %table, i64 %many, ptr %addresses, i64 %mask, i64 %size) {_COLD} {{
+define internal i1 @check.lanes(ptr %job, ptr %thread, ptr %table, i64 %many, ptr %addresses, i64 %mask, i64 %size) {_COLD} {{
 entry:
   br label %head
 head:
@@ -280,9 +273,11 @@ body:
 next:
   br label %head
 found:
-  ret i64 %address
+  %blame = getelementptr i64, ptr %thread, i64 {frame.FAULT_ADDRESS}
+  store i64 %address, ptr %blame
+  ret i1 false
 good:
-  ret i64 0
+  ret i1 true
 }}
 """
 DECLARATIONS = (

@@ -47,8 +47,8 @@ class Values:
     """Registers of scalars, buffers of materialised tiles; every other tile is computed where it is needed.
 
     `copies` are loads that an overlapping store may have overtaken: where the condition holds, their tile lies in the
-    buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` are
-    the parameters that a pointer may come from.
+    buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` is
+    which parameters a pointer may come from.
     """
 
     code: Code
