@@ -19,8 +19,7 @@ class Note:
 class TinytonError(Exception):
     """Any fault of the user's input. Its text shows what was seen, where, what was wanted and what to try.
 
-    `code` is ``TTnnnn``; `span` where it happened (None for launch faults); `notes` further places; `hint` the cure;
-    `fields` what filled the message.
+    `code` is ``TTnnnn``; `span` where it happened (None for launch faults); `notes` further places; `hint` the cure.
 
     >>> raise_at = error("TT1001", name="lenght", hint="did you mean 'length'?")
     >>> raise_at.code
@@ -29,7 +28,6 @@ class TinytonError(Exception):
 
     def __init__(self, code: str, message: str, span: Span | None, notes: tuple[Note, ...], hint: str) -> None:
         self.code, self.message, self.span, self.notes, self.hint = code, message, span, notes, hint
-        self.fields: dict[str, object] = {}
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -54,6 +52,4 @@ class TinytonError(Exception):
 def error(code: str, span: Span | None = None, notes: tuple[Note, ...] = (), **fields: object) -> TinytonError:
     """Make the located exception of fault `code`; `fields` fill its message and cure."""
     fault = FAULTS[code]
-    made = TinytonError(code, fault.message.format(**fields), span, notes, fault.cure.format(**fields))
-    made.fields = fields
-    return made
+    return TinytonError(code, fault.message.format(**fields), span, notes, fault.cure.format(**fields))

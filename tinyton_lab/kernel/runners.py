@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from tinyton_lab import eager, interpreter
-from tinyton_lab.base.access import out_of_bounds
-from tinyton_lab.base.diagnostics import TinytonError, error
+from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.compiler import Request, span_of
 from tinyton_lab.frontend import DIALECTS, Runtime
@@ -110,13 +109,10 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
         if not (grid[0] and grid[1] and grid[2]):
             return Launch(compilation, "sim")
         passed = [_simulated(types[name], value) for name, value in arguments.items()]
-        try:
-            outcome = simulator.run(
-                code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
-                record=options.get("record"), source_map=lines,
-            )  # fmt: skip
-        except TinytonError as fault:
-            raise in_the_kernels_words(fault, arguments) from None
+        outcome = simulator.run(
+            code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
+            record=options.get("record"), source_map=lines,
+        )  # fmt: skip
         return Launch(compilation, "sim", tuple(outcome.findings), outcome.counts, outcome.recording)
 
     return run
@@ -141,19 +137,6 @@ def cuda_runner(kernel: KernelShape, request: Request, compilation: Compilation)
         return Launch(compilation, "cuda")
 
     return run
-
-
-def in_the_kernels_words(fault: TinytonError, arguments: Mapping[str, Any]) -> TinytonError:
-    """A fault of the simulated PTX as the kernel's own: an access outside an argument is TT4001 on every engine."""
-    buffer = arguments.get(str(fault.fields.get("name")))
-    if fault.code not in ("TT6010", "TT6015") or fault.span is None or not isinstance(buffer, Buffer):
-        return fault
-    address = buffer.first + cast(int, fault.fields["offset"])
-    program = cast(tuple[int, int, int], fault.fields["program"])
-    extents = [value for value in arguments.values() if isinstance(value, Buffer)]
-    told = out_of_bounds(fault.span, str(fault.fields["action"]), address, buffer.dtype.bytes, program, buffer, extents)
-    told.notes = fault.notes
-    return told
 
 
 def _simulated(type: Tile, value: Any) -> Any:
