@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,15 @@ class Launch:
     findings: list[Finding] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
-    recording: Recording | None = None
+    expand: Callable[[], Recording] | None = field(default=None, repr=False)
+    _recording: Recording | None = field(default=None, repr=False)
+
+    @property
+    def recording(self) -> Recording | None:
+        """What each warp did, when it was asked for; written out on first use."""
+        if self._recording is None and self.expand is not None:
+            self._recording = self.expand()
+        return self._recording
 
     @property
     def metrics(self) -> dict[str, int]:

@@ -118,10 +118,11 @@ class Module:
 
     def _result(self, state: State, entry: str) -> Launch:
         launch = Launch(entry, state.grid, state.block, list(state.findings.values()), state.counts(), state.output)
-        if state.recorder is not None:
-            steps = list(state.recorder.steps(state.program.shown_types()))
-            launch.recording = Recording(
-                entry, self.text, state.grid, state.block, steps, launch.findings, launch.counts
+        recorder = state.recorder
+        if recorder is not None:
+            types = state.program.shown_types()
+            launch.expand = lambda: Recording(
+                entry, self.text, state.grid, state.block, list(recorder.steps(types)), launch.findings, launch.counts
             )
         return launch
 
