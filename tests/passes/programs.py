@@ -23,6 +23,7 @@ BINARY = {
     FLOAT: "add sub mul max min max_nan div".split(),
     BOOL: "and or xor".split(),
 }
+UNARY = "neg abs floor ceil round_even sqrt exp exp2 log log2 rsqrt sin cos tanh erf".split()
 NUMBERS: dict[DType, list[Any]] = {
     INT: [0, 1, -1, 2, 7, 16, -(2**31)],
     FLOAT: [0.0, -0.0, 1.0, -2.5, float("inf"), float("nan")],
@@ -67,7 +68,7 @@ class Writer:
         return self.builder.value(shape.constant, value=self.random.choice(NUMBERS[dtype]), type=wanted)
 
     def statement(self, depth: int) -> None:
-        kinds = [self.binary] * 6 + [self.select, self.access, self.total, self.cast_chain]
+        kinds = [self.binary] * 6 + [self.unary, self.select, self.access, self.total, self.cast_chain]
         if depth:
             kinds += [self.branch, self.loop] * 2
         self.random.choice(kinds)(depth - 1)
@@ -79,6 +80,10 @@ class Writer:
         dtype, tile = self.sort()
         name = self.random.choice(BINARY[dtype])
         self.pool.append(self.builder.value(OPS[name], self.pick(dtype, tile), self.pick(dtype, tile)))
+
+    def unary(self, depth: int) -> None:
+        x = self.pick(FLOAT, self.random.choice([(), (LANES,)]))
+        self.pool.append(self.builder.value(OPS[self.random.choice(UNARY)], x))
 
     def select(self, depth: int) -> None:
         dtype, tile = self.sort()
