@@ -152,13 +152,13 @@ class Blueprint:
         return schedule.canonical(root.readers_mask, self.whole) == schedule.clamp
 
     # -- widths -------------------------------------------------------------------------------------------------------
-    def width(self, length: int) -> tuple[int, int]:
+    def width(self, length: int, compact: bool) -> tuple[int, int]:
         """Lanes of a vector (0: scalars) and how many vectors one turn of the loop takes."""
         lanes = self.values.code.machine.vector_bits // self._widest()
         while lanes > length:
             lanes //= 2
         nodes = len(self.schedule.levels[-1])
-        unroll = 4 if nodes <= CHEAP_NODES else 2 if nodes <= MODERATE_NODES else 1
+        unroll = 1 if compact else 4 if nodes <= CHEAP_NODES else 2 if nodes <= MODERATE_NODES else 1
         while unroll > 1 and unroll * lanes > length:
             unroll //= 2
         if any(isinstance(root, Reduce) and reductions.identities(root.op) is None for root in self.roots):

@@ -228,7 +228,8 @@ end:
   ret i64 %best
 }}
 
-define internal i1 @check.run(ptr %job, ptr %thread, ptr %table, i64 %many, i64 %start, i64 %bytes, i64 %size) {_COLD} {{
+define internal i1 @check.run(ptr %job, ptr %thread, ptr %table, i64 %many,
+    i64 %start, i64 %bytes, i64 %size) {_COLD} {{
 entry:
   %positive = icmp sgt i64 %bytes, 0
   br i1 %positive, label %head, label %good
@@ -254,7 +255,8 @@ good:
   ret i1 true
 }}
 
-define internal i1 @check.lanes(ptr %job, ptr %thread, ptr %table, i64 %many, ptr %addresses, i64 %mask, i64 %size) {_COLD} {{
+define internal i1 @check.lanes(ptr %job, ptr %thread, ptr %table, i64 %many,
+    ptr %addresses, i64 %mask, i64 %size) {_COLD} {{
 entry:
   br label %head
 head:

@@ -30,6 +30,7 @@ class Nest:
     blueprint: Blueprint = field(init=False)
     schedule: Schedule = field(init=False)
     planned: list[Planned] = field(init=False)
+    compact: bool = False  # rarely run: one vector per turn
     indices: dict[int, Register] = field(default_factory=dict[int, Register])
     registers: list[dict[Key, Register]] = field(default_factory=lambda: [{}])
     rows: dict[Key | int, Row] = field(default_factory=dict["Key | int", Row])
@@ -76,7 +77,7 @@ class Nest:
         length = self.shape[inner]
         self.limit = b.i64(length) if self.blueprint.clamp is None else self._count(self.blueprint.clamp, length)
         self._prepare(length)
-        lanes, unroll = self.blueprint.width(length)
+        lanes, unroll = self.blueprint.width(length, self.compact)
         accumulators = self._accumulators(lanes, unroll)
         self._fill_beyond(inner, lanes)
         self._run(length, lanes, unroll, accumulators)
@@ -90,17 +91,28 @@ class Nest:
         if literal and length == step:
             self._copies(b.i64(0), lanes, unroll, accumulators, streaming=False)
             return
-        streaming = self._streaming(lanes, unroll)
         cursor = b.variable(b.i64(0))
-        if streaming is None:
-            self._whole(cursor, step, lanes, unroll, accumulators, streaming=False)
-        else:
-            with b.when(streaming):
-                self._whole(cursor, step, lanes, unroll, accumulators, streaming=True)
-            self._whole(cursor, step, lanes, unroll, accumulators, streaming=False)
+        self._stream(cursor, lanes, unroll)
+        self._whole(cursor, step, lanes, unroll, accumulators, streaming=False)
         if literal and length % step == 0:
             return
         self._rest(cursor, lanes, accumulators)
+
+    def _stream(self, cursor: Register, lanes: int, unroll: int) -> None:
+        """Where the output is big, write it past the cache: a masked vector up to the first aligned place, then whole."""
+        b = self.values.code
+        row = self._streamed(lanes)
+        if row is None:
+            return
+        address, big, size = row
+        with b.when(big):
+            odd = b.binary("and", b.binary("sub", b.i64(0), address), b.i64(lanes * size - 1))
+            odd = b.smaller(b.binary("udiv", odd, b.i64(size)), self.limit)
+            with b.when(b.compare("icmp ne", odd, b.i64(0))):
+                active = b.compare("icmp slt", b.iota("i64", lanes), b.splat(odd, lanes))
+                self._body(Position(b.i64(0), lanes, active), [])
+            b.set(cursor, odd)
+            self._whole(cursor, lanes * unroll, lanes, unroll, [], streaming=True)
 
     def _whole(
         self,
@@ -340,24 +352,24 @@ class Nest:
                 self.indices[inner] = at
                 self._to_buffer(buffer, value, index, Position(at, lanes if whole else 0))
 
-    def _streaming(self, lanes: int, unroll: int) -> Register | None:
-        """When a big aligned output should bypass the cache: a condition, or None for never."""
+    def _streamed(self, lanes: int) -> tuple[Register, Register, int] | None:
+        """The address of the one row this nest stores, whether its array is big, and the size of an element.
+
+        None where bypassing the cache cannot pay.
+        """
         b = self.values.code
-        stores = [(number, planned) for number, planned in enumerate(self.planned) if isinstance(planned.root, Store)]
-        if len(stores) != 1 or len(self.planned) != 1 or not lanes or len(self.schedule.levels[-1]) > CHEAP_NODES:
+        if len(self.planned) != 1 or not lanes or len(self.schedule.levels[-1]) > CHEAP_NODES:
             return None
-        ((number, planned),) = stores
-        access, row = planned.access, self.rows.get(number)
-        if access is None or row is None or access.mask is not None:
+        access, row = self.planned[0].access, self.rows.get(0)
+        if not isinstance(self.planned[0].root, Store) or access is None or row is None or access.mask is not None:
             return None
         candidates = self.memory.extents.candidates(access.pointer[0])
-        size = arithmetic.memory_bytes(planned.keys[0][0].type.element)
-        if not candidates or lanes * size not in (16, 32, 64):
+        element = self.planned[0].keys[0][0].type.element
+        size = arithmetic.memory_bytes(element)
+        if not candidates or size < 4 or lanes * size < 16:
             return None
         _, limit = self.memory.extents.fast(candidates[0])
-        big = b.compare("icmp uge", limit, b.i64(STREAMING_BYTES))
-        odd = b.binary("and", row.address, b.i64(lanes * size - 1))
-        return b.binary("and", big, b.compare("icmp eq", odd, b.i64(0)))
+        return row.address, b.compare("icmp uge", limit, b.i64(STREAMING_BYTES)), size
 
     # -- reductions ---------------------------------------------------------------------------------------------------
     def _accumulators(self, lanes: int, unroll: int) -> list[list[Accumulator]]:
@@ -365,8 +377,11 @@ class Nest:
         found: list[list[Accumulator]] = []
         for root in self.roots:
             if isinstance(root, Reduce) and root.op.attrs["axis"] == self.schedule.inner:
-                widths = [lanes] * unroll + [0]
                 start = reductions.Accumulator.start
+                if reductions.identities(root.op) is None:
+                    found.append([start(self.values.code, root.op, 0, self.values.scalars)] * (unroll + 1))
+                    continue
+                widths = [lanes] * unroll + [0]
                 found.append([start(self.values.code, root.op, width, self.values.scalars) for width in widths])
         return found
 
@@ -378,8 +393,10 @@ class Nest:
             if not isinstance(root, Reduce):
                 continue
             b.uid = root.op.uid
-            totals = reductions.join(b, root.op, parts[:-1], outer)
-            if parts[-1].started is None:
+            if parts[-1].started is not None:
+                totals = parts[-1].read()
+            else:
+                totals = reductions.join(b, root.op, parts[:-1], outer)
                 totals = arithmetic.combine(b, root.op.blocks[0], totals + parts[-1].read(), outer)
             if planned.beyond:
                 left = b.binary("sub", b.i64(length), self.limit)

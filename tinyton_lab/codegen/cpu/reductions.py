@@ -72,21 +72,39 @@ class Accumulator:
         return Accumulator(code, op, lanes, outer, cells, types, started)
 
     def step(self, registers: Sequence[Register], position: Position) -> None:
-        """Take in one vector of elements."""
+        """Take in one vector of elements; without a neutral element they are joined in their order first."""
         b = self.code
+        if self.started is not None:
+            registers = fold_in_order(b, self.op, list(registers), position.lanes, self.outer)
         elements = [b.lanes_of(x, self.lanes) if self.lanes else x for x in registers]
         current = self.read()
         combined = arithmetic.combine(b, self.op.blocks[0], current + elements, self.outer)
         if self.started is not None:
             seen = b.get(self.started, "i1")
-            lanes = b.splat(seen, self.lanes) if self.lanes else seen
-            combined = [b.select(lanes, new, x) for new, x in zip(combined, elements)]
+            combined = [b.select(seen, new, x) for new, x in zip(combined, elements)]
             b.set(self.started, Register("true", "i1"))
         for cell, new, old in zip(self.cells, combined, current):
             b.set(cell, new if position.active is None else b.select(position.active, new, old))
 
     def read(self) -> list[Register]:
         return [self.code.get(cell, type) for cell, type in zip(self.cells, self.types)]
+
+
+def fold_in_order(
+    code: Code, op: Op, vectors: list[Register], lanes: int, outer: Mapping[Value, Register]
+) -> list[Register]:
+    """Fold neighbouring lanes until one element is left: for combinations that do not commute."""
+    vectors = [code.lanes_of(x, lanes) if lanes else x for x in vectors]
+    while lanes > 1:
+        lanes //= 2
+        even, odd = ([_every_other(code, x, start, lanes) for x in vectors] for start in (0, 1))
+        vectors = arithmetic.combine(code, op.blocks[0], even + odd, outer)
+    return [code.emit(f"extractelement {x}, i64 0", x.element) if x.lanes else x for x in vectors]
+
+
+def _every_other(code: Code, x: Register, start: int, lanes: int) -> Register:
+    wanted = ", ".join(f"i32 {start + 2 * lane}" for lane in range(lanes))
+    return code.emit(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{wanted}>", vector(x.element, lanes))
 
 
 def join(code: Code, op: Op, parts: list[Accumulator], outer: Mapping[Value, Register]) -> list[Register]:

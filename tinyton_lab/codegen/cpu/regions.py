@@ -94,7 +94,7 @@ class Regions:
                 overlap = one if overlap.text == "false" else b.binary("or", overlap, one)
         buffer = self.values.buffer(op.result.type)
         with b.when(overlap):
-            Nest(self.values, self.memory, op.result.type.shape, [Fill(op.result, buffer)]).emit()
+            Nest(self.values, self.memory, op.result.type.shape, [Fill(op.result, buffer)], compact=True).emit()
         self.values.copies[op] = buffer, overlap
 
     def overlap(self, first: int, second: int) -> Register:
