@@ -112,10 +112,8 @@ def _print_stage(compilation: Compilation, stage: str | None) -> None:
         for found in compilation.stages.values():
             mark = "●" if found.changed else "○"
             print(f"{mark} {found.name:24} {len(found.text.splitlines()):5} lines  {found.doc}")
-    elif stage in compilation.stages:
-        print(compilation.stages[stage].text, end="")
     else:
-        raise error("TT5002", name=stage, known=", ".join(compilation.stages))
+        print(compilation.stage(stage).text, end="")
 
 
 def compile_kernel(parsed: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinyton_lab.base.diagnostics import error
 from tinyton_lab.record.provenance import Provenance
 
 KINDS = ("source", "tree", "ir", "graph", "asm")
@@ -100,6 +101,12 @@ class Compilation:
     @property
     def ok(self) -> bool:
         return not any(d.severity == "error" for d in self.diagnostics)
+
+    def stage(self, name: str) -> Stage:
+        """The stage of that name. Raises TT5002 for one that is not there."""
+        if name not in self.stages:
+            raise error("TT5002", kernel=self.kernel, name=name, known=", ".join(self.stages))
+        return self.stages[name]
 
     @property
     def asm(self) -> Mapping[str, str]:

@@ -19,6 +19,19 @@ tt.inspect(kernel, np.zeros(1, np.float32), target="sm_12345")
 """,
     ),
     Fault(
+        "TT5002",
+        "Unknown stage",
+        "{kernel} has no stage {name!r}",
+        "it has {known}",
+        "A compilation has the stages that its target leads to, and one for each pass.",
+        """
+@tt.jit
+def kernel(x):
+    tl.store(x, 1.0)
+tt.inspect(kernel, np.zeros(1, np.float32)).stage("ptxx")
+""",
+    ),
+    Fault(
         "TT5010",
         "A CUDA tool is missing",
         "{tool} is not installed",

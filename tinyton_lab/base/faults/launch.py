@@ -143,5 +143,6 @@ tt.jit(space["ghost"])[(1,)](np.zeros(1))
         "the signature {text!r} does not fit {kernel}: {why}",
         "write one type per run-time parameter, in order: `*fp32:16, *fp32, i32`",
         "A signature gives the types that a launch would: `*` makes a pointer, `:16` says that 16 divides the value.",
+        _FILL + "tt.inspect_signature(fill, '*fp32')\n",
     ),
 )

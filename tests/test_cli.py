@@ -1,0 +1,87 @@
+"""The `tinyton` command gives the same records as a notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tinyton_lab import catalogue
+from tinyton_lab.cli import main
+from tinyton_lab.record import schema
+
+VECTOR_ADD = str(catalogue.path("vector_add"))
+
+
+def test_run_prints_a_card_for_each_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", VECTOR_ADD]) == 0
+    out = capsys.readouterr().out
+    assert "right" in out and "vector_add" in out and "SASS" in out
+
+
+def test_stages_are_listed_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stages", VECTOR_ADD, "--target", "sm_90"]) == 0
+    names = re.findall(r"^[●○] (\S+)", capsys.readouterr().out, re.MULTILINE)
+    main_names = [name for name in names if "/" not in name]
+    assert main_names == ["python", "ast", "tile", "layout", "llvm", "ptx", "sass", "cpu_llvm", "cpu_asm"]
+
+
+def test_one_stage_is_its_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stages", VECTOR_ADD, "--stage", "ptx", "--target", "sm_75"]) == 0
+    out = capsys.readouterr().out
+    assert ".target sm_75" in out and out.count(".entry") == 1
+
+
+def test_unknown_stages_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stages", VECTOR_ADD, "--stage", "ptxx"]) == 1
+    assert "TT5002" in capsys.readouterr().err
+
+
+def test_compile_needs_no_arrays_and_saves_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "vector_add.ttcard"
+    signature = ["--sig", "*fp32:16, *fp32:16, *fp32:16, i32", "--const", "BLOCK=256", "--save", str(saved)]
+    assert main(["compile", f"{VECTOR_ADD}:vector_add", *signature]) == 0
+    card = capsys.readouterr().out
+    compilation, recording, _ = schema.decode(json.loads(saved.read_text(encoding="utf-8")))
+    assert compilation.kernel == "vector_add" and recording is None and "ptx" in compilation.stages
+    assert main(["show", str(saved)]) == 0
+    assert capsys.readouterr().out == card
+    assert main(["show", str(saved), "--stage", "tile"]) == 0
+    assert capsys.readouterr().out == compilation.stages["tile"].text
+
+
+@pytest.mark.parametrize("signature", ["*fp32", "*fp32, *fp32, *fp32, int", "*fp32, *fp32, *fp32, i32:x"])
+def test_bad_signatures_are_refused(signature: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", f"{VECTOR_ADD}:vector_add", "--sig", signature, "--const", "BLOCK=256"]) == 1
+    assert "TT3016" in capsys.readouterr().err
+
+
+def test_explain_tells_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "tt4001"]) == 0
+    assert capsys.readouterr().out.startswith("TT4001: Access out of bounds")
+    assert main(["explain", "TT0000"]) == 1
+
+
+def test_sim_runs_ptx_of_any_origin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", f"{VECTOR_ADD}:vector_add", "--sig", "*fp32, *fp32, *fp32, i32", "--const", "BLOCK=128",
+                 "--stage", "ptx"]) == 0  # fmt: skip
+    file = tmp_path / "add.ptx"
+    file.write_text(capsys.readouterr().out, encoding="utf-8")
+    arguments = ["f32[100]=range", "f32[100]=ones", "f32[100]=zeros", "i32=100"]
+    flags = [word for argument in arguments for word in ("--arg", argument)]
+    assert main(["sim", str(file), "--grid", "1", "--block", "128", *flags]) == 0
+    assert re.search(r"\[\s*1\.\s+2\.\s+3\. \.\.\.\s+98\.\s+99\. 100\.\]", capsys.readouterr().out)
+
+
+def test_doctor_tells_each_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert re.search(r"^cpu engine\s+yes$", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_example_runs_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", name]) == 0
+    out = capsys.readouterr().out
+    assert "@tt.jit" in out and "\nright\n" in out
