@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tinyton_lab import language, sim
+from tinyton_lab import language
 from tinyton_lab._version import __version__
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.catalogue import text as example
@@ -31,7 +31,6 @@ __all__ = [
     "inspect",
     "inspect_signature",
     "jit",
-    "sim",
     "trace",
     *language.__all__,
 ]

@@ -12,7 +12,6 @@ from tinyton_lab.base.options import Options
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Span
 from tinyton_lab.base.targets import CPU, Target
-from tinyton_lab.codegen import cpu, gpu
 from tinyton_lab.frontend import ArgumentType, Constant
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.text import print_function
@@ -107,6 +106,8 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
 
 def _compile_cpu(request: Request, compilation: Compilation) -> None:
     """Native code: the stage ``cpu_llvm``."""
+    from tinyton_lab.codegen import cpu  # loads LLVM
+
     code = cpu.compile(_native_function(request, compilation), checked=request.options.checked)
     compilation.artifacts["cpu"] = code
     lines = tuple((uid,) if uid else () for uid in code.line_uids)
@@ -131,6 +132,8 @@ def _compile_assembly(request: Request, compilation: Compilation) -> None:
 
 def _compile_gpu(request: Request, compilation: Compilation) -> None:
     """Layout IR, LLVM IR and PTX."""
+    from tinyton_lab.codegen import gpu  # takes time to load
+
     code = gpu.compile(compilation.artifacts["function"], request.options.target)
     compilation.artifacts["gpu"] = code
     for stage in code.stages:

@@ -16,7 +16,7 @@ from tinyton_lab.kernel.signature_text import read_signature
 from tinyton_lab.kernel.specialisation import request_for
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
-from tinyton_lab.runtime import assembler, cuda
+from tinyton_lab.runtime import cuda
 
 
 def inspect(kernel: Kernel, *args: Any, grid: Any = (1,), target: str | None = None, **kwargs: Any) -> Compilation:
@@ -78,6 +78,8 @@ def trace(kernel: Kernel, *args: Any, grid: Any, level: str = "warp", **kwargs: 
 
 def doctor() -> dict[str, Any]:
     """What is available here: engines, tools and optional packages, each True, False or a version."""
+    from tinyton_lab.runtime import assembler  # loads modules that no launch needs
+
     return {
         "cpu engine": _present("llvmlite"),
         "SASS": assembler.available(),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab import eager, interpreter
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.compiler import Request, span_of
@@ -18,15 +17,17 @@ from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch
 from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.stage import Compilation
-from tinyton_lab.runtime import cuda, simulator
+from tinyton_lab.runtime import cuda
 from tinyton_lab.runtime.buffers import Buffer, buffer_of, is_tensor
-from tinyton_lab.runtime.cpu import CpuKernel, pointer_slots
 
+# Each runner imports its engine itself: `import tinyton_lab` loads none of them.
 Runner = Callable[[Grid, Sequence[Any], Sequence[int], Mapping[str, Any]], Launch]
 
 
 def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
     """Native code: each argument flattened into the slots that the code reads."""
+    from tinyton_lab.runtime.cpu import CpuKernel, pointer_slots
+
     native = CpuKernel(compilation.artifacts["cpu"])
     launch, result = native.launch, Launch(compilation, "cpu")
     written: Collection[str] = compilation.artifacts["written"]
@@ -70,6 +71,8 @@ def scalar_slot(dtype: DType) -> Callable[[Any], int | float]:
 
 def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
     """Numpy, from the op table."""
+    from tinyton_lab import interpreter
+
     function: Function = compilation.artifacts["function"]
     places = _places(kernel, compilation)
     written = compilation.artifacts["written"]
@@ -83,6 +86,8 @@ def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compi
 
 def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
     """The Python body itself, line by line."""
+    from tinyton_lab import eager
+
     types = {name: given.tile for name, given in request.arguments.items() if isinstance(given, Runtime)}
     written = compilation.artifacts["written"]
     names = [parameter.name for parameter in kernel.parameters]
@@ -97,6 +102,8 @@ def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation
 
 def simulator_runner(kernel: KernelShape, request: Request, compilation: Compilation) -> Runner:
     """The PTX, warp by warp."""
+    from tinyton_lab.runtime import simulator
+
     code = compilation.artifacts["gpu"]
     types = dict(code.parameters)
     places = _places(kernel, compilation)
