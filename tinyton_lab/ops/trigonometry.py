@@ -1,4 +1,4 @@
-"""How sin and cos are spelled in exact ops (f32: at most 1 ulp; f64: 2 ulp up to 2**27). Minimax fits of our own."""
+"""How sin and cos are spelled in exact ops (f32: at most 1 ulp; f64: 2 ulp up to 2**48). Minimax fits of our own."""
 
 from __future__ import annotations
 
