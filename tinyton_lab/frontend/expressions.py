@@ -158,7 +158,14 @@ def module_attribute(frame: Frame, node: ast.Attribute, module: types.ModuleType
 
 
 def binary(frame: Frame, node: ast.BinOp) -> Any:
-    return apply_binary(frame, node, node.op, evaluate(frame, node.left), evaluate(frame, node.right))
+    """A sum of many terms leans to the left as deep as it is long, so it is no recursion here."""
+    spine = [node]
+    while isinstance(spine[-1].left, ast.BinOp):
+        spine.append(spine[-1].left)
+    value = evaluate(frame, spine[-1].left)
+    for inner in reversed(spine):
+        value = apply_binary(frame, inner, inner.op, value, evaluate(frame, inner.right))
+    return value
 
 
 def apply_binary(frame: Frame, node: ast.AST, kind: ast.operator, x: Any, y: Any) -> Any:

@@ -180,7 +180,7 @@ def read_turns(frame: Frame, node: ast.For) -> Turns | tuple[Any, ...]:
     """What a ``for`` runs over: a range, or the items of a compile-time tuple. Raises TT1022 for anything else."""
     if isinstance(node.iter, ast.Call):
         callee = evaluate(frame, node.iter.func)
-        if callee in (range, core.range, core.static_range):
+        if callee is range or callee is core.range or callee is core.static_range:
             return _read_range(frame, node.iter, callee)
     items = evaluate(frame, node.iter)
     if not isinstance(items, tuple):
@@ -221,8 +221,9 @@ def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], A
     if turns.unrolled:
         numbers = [static(x, "a bound of static_range") for x in (turns.start, turns.end, turns.step)]
         return unroll(frame, node, at_most(frame, node, numbers), run)
-    if None not in bounds and frame.context.rules.unroll(len(range(*bounds)), node):  # type: ignore[arg-type]
-        return unroll(frame, node, range(*bounds), run)  # type: ignore[arg-type]
+    known = [bound for bound in bounds if bound is not None]
+    if len(known) == 3 and frame.context.rules.unroll(count_turns(*known), node):
+        return unroll(frame, node, range(*known), run)
     return with_widening(frame, lambda: run_time_loop(frame, node, turns, run))
 
 
@@ -232,14 +233,19 @@ def known_bound(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def count_turns(start: int, end: int, step: int) -> int:
+    """How many turns a range has, however large its bounds."""
+    return max(0, -((start - end) // step))
+
+
 def at_most(frame: Frame, node: ast.For, bounds: Sequence[Any]) -> range:
     """The turns of an unrolled loop. Raises TT1023 for too many."""
     if not all(isinstance(bound, int) for bound in bounds):
         raise frame.fault("TT1007", node.iter, name="static_range", why="its bounds must be integers", signature="")
-    turns = range(*bounds)
-    if len(turns) > UNROLL_LIMIT:
-        raise frame.fault("TT1023", node.iter, turns=len(turns), limit=UNROLL_LIMIT)
-    return turns
+    turns = count_turns(*bounds)
+    if turns > UNROLL_LIMIT:
+        raise frame.fault("TT1023", node.iter, turns=turns, limit=UNROLL_LIMIT)
+    return range(*bounds)
 
 
 def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> None:

@@ -119,6 +119,8 @@ def lower(
     token = EMITTER.set(lowering.emitter)
     try:
         returned = lowering.body(frame)
+    except RecursionError:
+        raise error("TT1030", parsed.span(parsed.node), name=parsed.name) from None
     finally:
         EMITTER.reset(token)
     if returned is not None and returned.value is not None:

@@ -61,7 +61,7 @@ def arange(start: Any, end: Any) -> TileValue:
 def full(shape: Any, value: Any, dtype: Any) -> TileValue:
     """A tile of a shape with `value` in every element; `value` is a number or a scalar."""
     wanted = static_dtype(dtype)
-    plain = unwrap(value)
+    plain = semantic.operand(value)
     if isinstance(plain, TileValue):
         return shapes.broadcast_to(semantic.cast(plain, wanted), shapes.static_shape(shape))
     scalar = semantic.convert(to_value(plain), wanted) if not number_fits(plain, wanted) else number(plain, wanted)

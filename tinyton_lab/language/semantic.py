@@ -33,8 +33,6 @@ def element(x: Any) -> DType:
     """The dtype of an operand that may not be a pointer. Raises TT2012."""
     if not isinstance(x, TileValue):
         return number_dtype(x)
-    if x.tile.is_pointer:
-        raise fault("TT2012", what=f"{spell(x.tile)} takes part only in pointer + integer and pointer - integer")
     return x.element
 
 
@@ -168,10 +166,12 @@ def power(x: Any, y: Any) -> TileValue:
 
 
 def shift(row: OpDef, x: Any, y: Any) -> TileValue:
+    """Shift by an amount, which must lie within the width where it is known. Raises TT2015."""
     a, b = promoted(x, y)
     computable(row, a)
-    if b.known is not None and not 0 <= b.known < a.element.bits:
-        raise fault("TT2015", amount=b.known, type=a.element.public, bits=a.element.bits)
+    amount = y.known if isinstance(y, TileValue) else unwrap(y)
+    if amount is not None and not 0 <= amount < a.element.bits:
+        raise fault("TT2015", amount=amount, type=a.element.public, bits=a.element.bits)
     return emit(row, a, b)
 
 

@@ -14,7 +14,7 @@ from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.source import Source, Span
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Tile
-from tinyton_lab.language.types import ElementType, block_type, element_type, value_type
+from tinyton_lab.language.types import ElementType, block_type, element_type, spell, value_type
 from tinyton_lab.ops.shape import constant
 
 
@@ -126,7 +126,10 @@ class TileValue:
 
     @property
     def element(self) -> DType:
-        """The dtype of a value that is no pointer."""
+        """The dtype of a value that is no pointer. Raises TT2012 for one."""
+        if self.tile.is_pointer:
+            what = f"{spell(self.tile)} takes part only in pointer + integer and pointer - integer"
+            raise error("TT2012", emitter().span, what=what)
         return self.tile.dtype
 
 

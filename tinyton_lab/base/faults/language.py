@@ -215,5 +215,12 @@ def kernel(o):
         "{name} is called {depth} levels deep, which is the limit",
         "write it as a loop",
         "Functions are inlined where they are called.",
+    ),    Fault(
+        "TT1030",
+        "Code nested too deeply",
+        "{name} is nested too deeply to be compiled",
+        "give parts of it a name",
+        "Expressions and blocks are read from the outside in, and Python limits how deep that may go.",
+        _kernel(f"tl.store(o, {'-' * 900}1.0)"),
     ),
 )
