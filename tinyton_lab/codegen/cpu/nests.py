@@ -99,7 +99,7 @@ class Nest:
         self._rest(cursor, lanes, accumulators)
 
     def _stream(self, cursor: Register, lanes: int, unroll: int) -> None:
-        """Where the output is big, write it past the cache: a masked vector up to the first aligned place, then whole."""
+        """Where the output is big, write past the cache: a masked vector up to the first aligned place, then whole ones."""
         b = self.values.code
         row = self._streamed(lanes)
         if row is None:
