@@ -35,13 +35,13 @@ __all__ = [
     *language.__all__,
 ]
 
+_NOTEBOOK = ("Inspector", "_jupyter_labextension_paths", "load_ipython_extension", "show", "to_html")
+
 
 def __getattr__(name: str) -> Any:
     """Load the notebook side and the simulator only when they are asked for."""
     if name == "sim":
         return importlib.import_module("tinyton_lab.sim")
-    if name in ("Inspector", "load_ipython_extension"):
-        from tinyton_lab import lab
-
-        return getattr(lab, name)
+    if name in _NOTEBOOK:
+        return getattr(importlib.import_module("tinyton_lab.lab"), name)
     raise AttributeError(f"module 'tinyton_lab' has no attribute {name!r}")

@@ -26,11 +26,12 @@ def test_views() -> None:
         options.read_view("tarce")
 
 
-def test_quotes_around_a_value_are_taken_off() -> None:
-    assert [options.unquoted(word) for word in ('"*fp32, i32"', "'x'", "x", '"', None)] == [
-        "*fp32, i32",
-        "x",
-        "x",
-        '"',
-        "",
+def test_quotes_keep_a_value_together() -> None:
+    assert options.words("vadd --sig='*fp32, i32' --const BLOCK=1") == [
+        "vadd",
+        "--sig=*fp32, i32",
+        "--const",
+        "BLOCK=1",
     ]
+    with pytest.raises(TinytonError, match="every quote closed"):
+        options.words('--sig="*fp32')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,15 +36,18 @@ def read_view(word: str | None) -> str:
     return word or ""
 
 
-def unquoted(word: str | None) -> str:
-    """A value without the quotes around it: ``--sig="*fp32, i32"`` arrives with them.
+def words(line: str) -> list[str]:
+    """Cut a magic's line into words as a shell does: quotes keep a value together.
 
-    >>> unquoted('"*fp32, i32"')
-    '*fp32, i32'
+    Raises TT8001 for a quote that is never closed.
+
+    >>> words('vadd --sig="*fp32, i32"')
+    ['vadd', '--sig=*fp32, i32']
     """
-    if word and len(word) > 1 and word[0] == word[-1] and word[0] in "\"'":
-        return word[1:-1]
-    return word or ""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        raise error("TT8001", option="line", value=line, wanted="words with every quote closed") from None
 
 
 def _literal(text: str) -> Any:

@@ -18,7 +18,7 @@ const PYTHON: Rule[] = [
 ];
 const TYPES = String.raw`\b(?:tile|ptr|type)<[^=;]*?>(?!\w)(?:>)?|\b(?:[iuf]\d+|bf16|index|void|ptr|float|double|half|label|addrspace\(\d\))\b`;
 const IR: Rule[] = [
-  ["comment", "//.*|;.*"],
+  ["comment", String.raw`//.*|;.*|, !dbg !\d+|^!.*`],
   ["name", String.raw`[%@#][\w.$]+`],
   ["type", TYPES],
   ["keyword", String.raw`(?<=[=] )[a-z_][\w.]*|^\s*[a-z_][\w.]*(?=[ {(]|$)`],
