@@ -48,10 +48,10 @@ def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) 
                 array += 1
                 if stored and not flags.writeable:
                     raise error("TT3009", kernel=kernel.name, name=name)
-                if flags.c_contiguous:
+                if flags.c_contiguous and flags.aligned:
                     slots += address, address, value.nbytes, 0
                 else:
-                    slots += pointer_slots(buffer_of(name, value))
+                    slots += pointer_slots(_argument(kernel.name, name, value, written))
             else:
                 slots += pointer_slots(_argument(kernel.name, name, value, written))
         if grid[0] and grid[1] and grid[2]:
@@ -158,12 +158,17 @@ def _places(kernel: KernelShape, compilation: Compilation) -> list[tuple[str, in
 
 
 def _argument(kernel: str, name: str, value: Any, written: Collection[str]) -> Any:
-    """A buffer for an array or tensor, the value itself otherwise. Raises TT3009 for a read-only array to write to."""
+    """A buffer for an array or tensor, the value itself otherwise.
+
+    Raises TT3009 for a read-only array to write to, TT3017 for a misaligned one.
+    """
     if not isinstance(value, np.ndarray) and not is_tensor(value):
         return value
     buffer = buffer_of(name, value)
     if name in written and not buffer.writable:
         raise error("TT3009", kernel=kernel, name=name)
+    if not buffer.aligned:
+        raise error("TT3017", kernel=kernel, name=name, bytes=buffer.dtype.bytes)
     return buffer
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core
 from tinyton_lab.language.emission import fault, is_number, static
-from tinyton_lab.language.types import spell
+from tinyton_lab.language.types import pointer_type, spell
 from tinyton_lab.language.value import TileValue
 
 
@@ -70,6 +70,7 @@ ON_TILES: dict[Any, Callable[..., Any]] = {
 }
 AT_COMPILE_TIME = frozenset(
     (bool, int, float, str, round, pow, divmod, sum, any, all, sorted, repr, math.prod, issubclass, callable)
+    + (pointer_type,)
 )
 
 

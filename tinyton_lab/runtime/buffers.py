@@ -49,6 +49,12 @@ class Buffer:
             elements *= extent
         return self.last - self.first == elements * self.dtype.bytes
 
+    @property
+    def aligned(self) -> bool:
+        """True when every element lies at a multiple of its size."""
+        size = self.dtype.bytes
+        return self.address % size == 0 and all(stride % size == 0 for stride in self.strides)
+
     def owns(self, addresses: Any) -> Any:
         """Which `addresses` (an array of byte addresses) are exactly elements of the view."""
         inside = (addresses >= self.first) & (addresses < self.last)

@@ -145,4 +145,12 @@ tt.jit(space["ghost"])[(1,)](np.zeros(1))
         "A signature gives the types that a launch would: `*` makes a pointer, `:16` says that 16 divides the value.",
         _FILL + "tt.inspect_signature(fill, '*fp32')\n",
     ),
+    Fault(
+        "TT3017",
+        "Misaligned array",
+        "the elements of {name}, an argument of {kernel}, do not lie at multiples of their {bytes} bytes",
+        "pass an aligned copy: numpy.require(x, requirements='A')",
+        "An element of n bytes lies at an address that n divides; GPUs refuse anything else.",
+        _FILL + "fill[(1,)](np.zeros(33, np.uint8)[1:].view(np.int32), 8)\n",
+    ),
 )
