@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tests import kernels
 from tests.kernels.case import Case, fresh
 from tinyton_lab import frontend, sim
 from tinyton_lab.base.targets import TARGETS
@@ -16,7 +18,9 @@ from tinyton_lab.ir.core import Function
 from tinyton_lab.kernel.arguments import describe
 from tinyton_lab.pipeline import run_tile_passes
 
-KERNELS = ("vector_add", "row_reductions", "layer_norm", "control_flow", "comparisons", "integers", "strided_views")
+KERNELS = sorted(
+    module.name for module in pkgutil.iter_modules(kernels.__path__) if module.name not in ("case", "tiny_ton")
+)
 
 
 def corpus() -> list[Case]:

@@ -140,7 +140,7 @@ class Parser:
         found: dict[str, Value] = {}
         rest: list[Value] = []
         required = [role.name for role in fixed if not role.optional]
-        while self.token[0] in ("value", "word"):
+        while row.roles and self.token[0] in ("value", "word"):
             if self.token[0] == "word":
                 role = self.advance()[1]
                 self.take("=")

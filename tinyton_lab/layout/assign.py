@@ -66,7 +66,7 @@ class _Emitter:
 
     def _reduce(self, op: Op) -> None:
         if any(self.plan.demands.get(result) for result in op.results) or op.results[0].type.is_scalar:
-            source = self.plan.source(op)
+            source = self.plan.sources[op]
             result = source.drop_axis(op.attrs["axis"]).without_register_copies()
             blocks = [self._inner(block, op) for block in op.blocks]
             self._copy(op, [self._get(value, source) for value in op.operands], result, blocks=blocks)

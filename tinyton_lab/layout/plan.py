@@ -17,8 +17,6 @@ from tinyton_lab.layout.linear import Layout
 from tinyton_lab.ops import control, memory, reduction
 from tinyton_lab.passes.axis_info import analyse
 
-ROUNDS = 16
-
 
 class Plan:
     """Where each tile lives: its home, the layouts its users demand, the layout its op is emitted in."""
@@ -30,20 +28,23 @@ class Plan:
         self.rigid: set[Value] = set()
         self.demands: dict[Value, list[Layout]] = {}
         self.chosen: dict[Op, Layout] = {}
+        self.sources: dict[Op, Layout] = {}
         self._settle()
 
     def _settle(self) -> None:
-        """Repeat until loops agree with themselves: a value carried around a loop has one layout all the way."""
-        for _ in range(ROUNDS):
+        """Repeat until loops agree with themselves: a value carried around a loop has one layout all the way.
+
+        It ends: every round but the last gives at least one more value its home, for good.
+        """
+        while True:
             known = len(self.homes)
             self._find_homes(self.function.body)
             if len(self.homes) > known:
                 continue
             self.demands.clear()
             self._ask_block(self.function.body)
-            if not self._house_variables(self.function.body):
+            if not self._house_variables(self.function.body) and not self._house_reductions():
                 return
-        raise RuntimeError("layout: the layouts of carried values do not settle")
 
     # -- homes, forward -----------------------------------------------------------------------------------------------
     def _find_homes(self, block: Block) -> None:
@@ -71,16 +72,25 @@ class Plan:
                 self.rigid.add(op.result)
 
     def _reduced_homes(self, op: Op) -> None:
-        source = self.source(op)
+        """A reduction takes its inputs in the home of the first that has one."""
+        known = [self.homes[value] for value in op.inputs if value in self.homes]
+        if known:
+            self._set_source(op, known[0])
+
+    def _set_source(self, op: Op, layout: Layout) -> None:
+        source = self.sources.setdefault(op, layout)
         for result in op.results:
             if result.type.shape:
                 self._set_home(result, source.drop_axis(op.attrs["axis"]).without_register_copies())
                 self.rigid.add(result)
 
-    def source(self, op: Op) -> Layout:
-        """The layout in which a reduction takes its inputs."""
-        known = [self.homes[value] for value in op.inputs if value in self.homes]
-        return known[0] if known else self.anchors.default(tile_of(op.operands[0]).shape)
+    def _house_reductions(self) -> bool:
+        """Give the first reduction of tiles without a home the layout their shape gets by itself."""
+        for op in self.function.walk():
+            if op.row is reduction.reduce and op not in self.sources:
+                self._set_source(op, self.anchors.default(tile_of(op.operands[0]).shape))
+                return True
+        return False
 
     def _share_home(self, variable: Variable) -> None:
         """The places of one variable share the home that any of them has."""
@@ -125,8 +135,8 @@ class Plan:
         elif op.row is memory.load:
             self._ask_all(op, self._layout_of_load(op))
         elif op.row is reduction.reduce:
-            for value in op.inputs:
-                self.ask(value, self.source(op))
+            for value in op.inputs if op in self.sources else ():
+                self.ask(value, self.sources[op])
         elif op.blocks:
             self._ask_control(op)
         elif not op.row.terminator:
