@@ -28,6 +28,7 @@ def _shuffle(form: Form) -> LaneFunction:
     mode = form["mode"]
 
     def run(active: Array, a: Array, b: Array, c: Array, *_: Array) -> Array:
+        # Constant b and c arrive as single values: then every warp reads the same lanes.
         width, clamp = ((c >> np.uint32(8)) & np.uint32(31)).astype(np.int64), (c & np.uint32(31)).astype(np.int64)
         distance = (b & np.uint32(31)).astype(np.int64)
         top, bottom = (_LANES & width) | (clamp & ~width), _LANES & width
@@ -44,8 +45,9 @@ def _shuffle(form: Form) -> LaneFunction:
             source = bottom | (distance & ~width)
             valid = source <= top
         source = np.where(valid, source, _LANES)
-        source = np.broadcast_to(source, a.shape) & 31
-        return np.take_along_axis(a, source, axis=1), np.broadcast_to(valid, a.shape)
+        source = source & 31
+        moved = a.take(source, axis=1) if source.ndim == 1 else np.take_along_axis(a, source, axis=1)
+        return moved, np.broadcast_to(valid, a.shape)
 
     return run
 

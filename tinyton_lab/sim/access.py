@@ -69,17 +69,33 @@ def combine(values: list[Array], size: int, shape: tuple[int, ...]) -> Array:
 
 
 # Global memory.
+def _guess(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Region | None:
+    """The allocation of the first active lane's address: most accesses stay in one."""
+    if address.ndim == 0:
+        first = address
+    elif mask is None:
+        first = address.flat[0]
+    else:
+        lane = int(np.broadcast_to(mask, chunk.shape).argmax())
+        first = np.broadcast_to(address, chunk.shape)[divmod(lane, chunk.threads)]
+    region = chunk.launch.hints[site.number] = chunk.launch.space.find(int(first))
+    return region
+
+
 def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Array:
     """Elements of the site's size at u64 addresses; lanes outside `mask` get anything."""
-    size, region = site.size, chunk.launch.hints[site.number]
-    if region is not None:
-        offsets = address - region.base64
-        if mask is not None:
-            offsets = np.where(mask, offsets, _ZERO) if region.size >= size and region.member is None else None
-        if offsets is not None and _inside(chunk, region, offsets, size):
-            if chunk.recording:
-                chunk.access = ("global", "load", region, size, offsets)
-            return region.view(size).take((offsets >> shift_of(size)).view(I64))
+    region = chunk.launch.hints[site.number]
+    for attempt in (0, 1):
+        if region is not None and (mask is None or (region.size >= site.size and region.member is None)):
+            offsets = address - region.base64
+            if mask is not None:
+                offsets = np.where(mask, offsets, _ZERO)
+            if _inside(chunk, region, offsets, site.size):
+                if chunk.recording:
+                    chunk.access = ("global", "load", region, site.size, offsets)
+                return region.view(site.size).take((offsets >> shift_of(site.size)).view(I64))
+        if attempt == 0:
+            region = _guess(chunk, site, address, mask)
     return _load_slowly(chunk, site, address, mask)
 
 
@@ -87,19 +103,17 @@ def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: A
     size, region = site.size, chunk.launch.hints[site.number]
     if mask is not None:
         address, value = _chosen(chunk, address, value, mask)
-    if region is not None:
-        offsets = address - region.base64
-        if region.writable and _inside(chunk, region, offsets, size):
-            if chunk.recording:
-                chunk.access = (
-                    "global",
-                    "store",
-                    region,
-                    size,
-                    offsets if mask is None else _spread(chunk, offsets, mask),
-                )
-            _put(region.view(size), (offsets >> shift_of(size)).view(I64), value)
-            return
+    for attempt in (0, 1):
+        if region is not None and region.writable:
+            offsets = address - region.base64
+            if _inside(chunk, region, offsets, size):
+                if chunk.recording:
+                    where = offsets if mask is None else _spread(chunk, offsets, mask)
+                    chunk.access = ("global", "store", region, size, where)
+                _put(region.view(size), (offsets >> shift_of(size)).view(I64), value)
+                return
+        if attempt == 0 and address.size:
+            region = _guess(chunk, site, address, None)
     _store_slowly(chunk, site, address, value, mask)
 
 

@@ -148,7 +148,7 @@ class Builder(Program):
                     code.meets = (warps.member_mask(low, instruction, form, names), instruction.line)
                 operation = handler(low, instruction, form, names)
                 details = low.details(instruction, form, names)
-                code.operations.append(guarded(operation, *details.guard) if details.guard else operation)
+                code.add(guarded(operation, *details.guard) if details.guard else operation, details)
                 code.details.append(details)
 
     def terminate(
@@ -171,7 +171,8 @@ class Builder(Program):
         else:
             found = control.leave(low, instruction, form, names, follow)
         code.terminator = found or code.terminator
-        code.details.append(low.details(instruction, form, names))
+        code.ending = low.details(instruction, form, names)
+        code.details.append(code.ending)
 
     def call(
         self, low: Lowering, instruction: Instruction, form: Form, names: Names, code: CodeBlock, follow: int
@@ -185,7 +186,7 @@ class Builder(Program):
         if terminator is None:
             before, after = [*before, *after], []
         for operation in before:
-            code.operations.append(guarded(operation, *guard) if guard else operation)
+            code.add(guarded(operation, *guard) if guard else operation, None)
         return terminator
 
     def table_blocks(self, routine: Routine, index: int) -> tuple[int, ...]:
@@ -206,13 +207,14 @@ class Builder(Program):
             moves.append(_mover(own, slot))
         first = self.code[routine.first_block]
         first.operations[:0] = moves
+        first.notes[:0] = [None] * len(moves)
         for number, variable in enumerate(function.results):
             slot, own = self.slot_register("result", number), self.bytes_register(routine, outer, variable)
             self.byte_sizes[slot] = max(self.byte_sizes[slot], self.byte_sizes[own])
             for block in routine.blocks:
                 code = self.code[routine.first_block + block.index]
                 if isinstance(code.terminator, Leave) and not code.terminator.whole:
-                    code.operations.append(_mover(slot, own))
+                    code.add(_mover(slot, own), None)
 
 
 def _mover(target: int, source: int) -> Operation:

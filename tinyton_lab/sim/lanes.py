@@ -29,6 +29,7 @@ class Chunk:
         "local",
         "mask",
         "merge",
+        "recorded",
         "recording",
         "registers",
         "shape",
@@ -43,13 +44,15 @@ class Chunk:
         self.registers: list[Array] = []
         self.mask: Array | None = None
         self.merge: Array | None = None
-        self.recording = False
+        self.recording, self.recorded = False, 0
         self.access: Any = None
         self.steps = 0
         self.impatient = False
 
     def full(self, value: Array) -> Array:
         """A value with one element per lane, as (warps, 32)."""
+        if value.shape == self.shape:
+            return value.reshape(-1, 32)
         return np.ascontiguousarray(np.broadcast_to(value, self.shape)).reshape(-1, 32)
 
     def active(self) -> Array:

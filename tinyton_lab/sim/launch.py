@@ -20,6 +20,7 @@ from tinyton_lab.sim.access import Rows
 from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.devicelib import FIRST_HEAP_ADDRESS
 from tinyton_lab.sim.lanes import Array, Chunk
+from tinyton_lab.sim.lowering import SPECIAL
 from tinyton_lab.sim.machine import Machine, start
 from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments
 from tinyton_lab.sim.program import CodeBlock, size_of
@@ -27,6 +28,7 @@ from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.specials import Extent, coordinates, special_registers
 
 _CHUNK_LANES, _CHUNK_BYTES = 16384, 1 << 26
+_ASKED = frozenset(SPECIAL)
 SourceMap = Mapping[int, tuple[int, Span | None]]
 
 
@@ -136,30 +138,32 @@ class State:
 
     # Running.
     def run(self, recorded: int) -> None:
-        """Run all CTAs in order, as many at once as fit; the first `recorded` ones by themselves."""
+        """Run all CTAs in order, as many at once as fit, recording the first `recorded` ones."""
         total, threads = int(np.prod(self.grid)), int(np.prod(self.block))
         padded = (threads + 31) & ~31
         per_cta = max(self.shared_limit, 1) + padded * (self.program.local_bytes + self.program.stack_bytes)
         most = max(1, min(_CHUNK_LANES // padded, _CHUNK_BYTES // per_cta))
         # Clusters stay together.
         most = max(most // self.cluster_size, 1) * self.cluster_size
-        recorded = -(-recorded // self.cluster_size) * self.cluster_size
         # A grid that synchronises as a whole must be there as a whole.
         most = total if "%envreg2" in self.program.specials else most
         first = 0
         with np.errstate(all="ignore"):
             while first < total:
-                record = first < recorded
-                count = min(most, total - first, recorded - first if record else total)
-                self.run_chunk(first, count, padded, threads, record)
+                count = min(most, total - first)
+                self.run_chunk(first, count, padded, threads, min(max(recorded - first, 0), count))
                 first += count
 
-    def run_chunk(self, first: int, count: int, padded: int, threads: int, record: bool) -> None:
+    def run_chunk(self, first: int, count: int, padded: int, threads: int, recorded: int) -> None:
         chunk = Chunk(self, first, count, padded)
-        chunk.recording = record
+        chunk.recording, chunk.recorded = recorded > 0, recorded
         chunk.shared = Rows((count, 1), self.shared_limit)
-        shared = (self.dynamic_bytes, self.shared_limit)
-        start(self.program, chunk, special_registers(first, count, padded, self.grid, self.block, self.cluster, shared))
+        shared, wanted = (self.dynamic_bytes, self.shared_limit), _ASKED & self.program.specials.keys()
+        start(
+            self.program,
+            chunk,
+            special_registers(wanted, first, count, padded, self.grid, self.block, self.cluster, shared),
+        )
         Machine(self.program, chunk, threads).run()
 
     def counts(self) -> dict[str, int]:

@@ -440,10 +440,12 @@ class Machine:
                 )
 
 
+_ZEROS = {type_.name: np.zeros((), type_.raw)[()] for type_ in TYPES.values()}
+
+
 def start(program: Program, chunk: Chunk, specials: dict[str, Array]) -> None:
     """Fill a chunk's registers with their first values."""
-    zeros = {type_.name: np.zeros((), type_.raw)[()] for type_ in TYPES.values()}
-    chunk.registers = [zeros[type_.name] for type_ in program.register_types]
+    chunk.registers = [_ZEROS[type_.name] for type_ in program.register_types]
     for register, size in program.byte_sizes.items():
         chunk.registers[register] = np.zeros(size, np.uint8)
     for name, register in program.specials.items():

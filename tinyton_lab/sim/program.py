@@ -35,14 +35,24 @@ class Details:
 
 @dataclass(slots=True)
 class CodeBlock:
-    """A basic block as closures: `operations`, then `terminator`. Filled by the lowering, constant afterwards."""
+    """A basic block as closures: `operations`, then `terminator`. Filled by the lowering, constant afterwards.
+
+    `notes` says for each operation which instruction it is (None for one that only passes parameters), `ending` for the
+    terminator; `details` has them all.
+    """
 
     number: int
     operations: list[Operation] = field(default_factory=list)
-    details: list[Details] = field(default_factory=list)
+    notes: list[Details | None] = field(default_factory=list)
+    ending: Details | None = None
     terminator: Any = None
     meets: tuple[Any, ...] | None = None
     spins: bool = False
+    details: list[Details] = field(default_factory=list)
+
+    def add(self, operation: Operation, note: Details | None) -> None:
+        self.operations.append(operation)
+        self.notes.append(note)
 
 
 @dataclass(slots=True, eq=False)

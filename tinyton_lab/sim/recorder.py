@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,42 +17,31 @@ _LANE_BITS = (1 << np.arange(32, dtype=np.uint64)).astype(np.uint64)
 
 
 class Recorder:
-    """Mutable: collects raw steps (references to register arrays, which never change) and expands them at the end.
+    """Mutable: collects raw steps (register arrays, which never change) and expands them at the end.
 
     At most `most` steps are kept; `total` counts all of them.
     """
 
     def __init__(self, launch: Any, most: int) -> None:
         self.launch, self.most, self.total, self.kept = launch, most, 0, 0
-        self.raw: list[tuple[Chunk, Details, Array | None, tuple[Array, ...], Any, str]] = []
+        self.raw: list[tuple[int, tuple[int, int], Details, Array | None, tuple[Array, ...], Any, str]] = []
 
     def block(self, chunk: Chunk, code: CodeBlock) -> None:
         """Run a block's operations one by one, noting each."""
-        registers = chunk.registers
-        extra = len(code.operations) - len(code.details) + (1 if len(code.details) > len(code.operations) else 0)
-        details = code.details
-        # Operations that pass parameters have no instruction of their own; they come first or last.
-        silent = max(extra, 0) if len(code.operations) > len(details) else 0
-        mask = chunk.mask
-        for index, operation in enumerate(code.operations):
-            what = details[index - silent] if silent <= index < silent + len(details) else None
+        registers, mask = chunk.registers, chunk.mask
+        for operation, what in zip(code.operations, code.notes):
             if what is None:
                 operation(chunk)
                 continue
             chosen = self.chosen(chunk, what, mask)
             chunk.access = None
             operation(chunk)
-            self.note(
-                chunk, what, chosen, tuple(registers[register] for _, register, _ in what.writes), chunk.access, ""
-            )
-        for what in details[len(code.operations) - silent :]:
-            terminator = code.terminator
-            waits = (
-                f"barrier {terminator.fixed}"
-                if isinstance(terminator, Barrier) and terminator.action != "arrive"
-                else ""
-            )
-            self.note(chunk, what, self.chosen(chunk, what, mask), (), None, waits)
+            self.note(chunk, what, chosen, [registers[register] for _, register, _ in what.writes], chunk.access, "")
+        if code.ending is not None:
+            ending = code.terminator
+            waits = isinstance(ending, Barrier) and ending.action != "arrive"
+            text = f"barrier {ending.fixed}" if waits else ""
+            self.note(chunk, code.ending, self.chosen(chunk, code.ending, mask), [], None, text)
 
     @staticmethod
     def chosen(chunk: Chunk, what: Details, mask: Array | None) -> Array | None:
@@ -64,62 +53,63 @@ class Recorder:
         return flags if mask is None else flags & mask
 
     def note(
-        self, chunk: Chunk, what: Details, mask: Array | None, values: tuple[Array, ...], access: Any, waits: str
+        self, chunk: Chunk, what: Details, mask: Array | None, values: list[Array], access: Any, waits: str
     ) -> None:
-        warps = chunk.ctas * chunk.threads // 32
+        """Keep one instruction of the recorded CTAs; their part of larger arrays is copied, so that these can go."""
+        keep = chunk.recorded
+        shape = (keep, chunk.threads)
+        cut = _first_rows(keep) if keep < chunk.ctas else _whole
+        mask = None if mask is None else cut(mask)
+        warps = keep * chunk.threads // 32
         if mask is not None:
-            warps = int(np.broadcast_to(mask, chunk.shape).reshape(-1, 32).any(axis=1).sum())
+            warps = int(np.count_nonzero(np.broadcast_to(mask, shape).reshape(-1, 32).any(axis=1)))
         self.total += warps
         if self.kept < self.most and warps:
             self.kept += warps
-            self.raw.append((chunk, what, mask, values, access, waits))
+            if access is not None:
+                access = (*access[:4], cut(access[4]))
+            self.raw.append((chunk.first, shape, what, mask, tuple(map(cut, values)), access, waits))
 
     def steps(self, names: dict[int, str]) -> Iterator[Step]:
         """The kept steps in execution order; `names` gives each register the type it is shown in."""
         index = 0
-        for chunk, what, mask, values, access, waits in self.raw:
-            full = np.ones(chunk.shape, np.bool_) if mask is None else np.broadcast_to(mask, chunk.shape)
+        for first, shape, what, mask, values, access, waits in self.raw:
+            full = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(mask, shape)
             lanes = full.reshape(-1, 32)
             masks = (lanes * _LANE_BITS).sum(axis=1, dtype=np.uint64)
             columns = [
-                self.column(chunk, value, register, type_, names)
+                self.column(shape, value, register, type_, names)
                 for value, (_, register, type_) in zip(values, what.writes)
             ]
-            places = self.offsets(chunk, access)
+            places = None if access is None else np.broadcast_to(access[4], shape).reshape(-1, 32)
             for warp in np.flatnonzero(masks):
                 if index >= self.most:
                     return
-                cta, inside = divmod(int(warp), chunk.threads // 32)
-                written = tuple((name, tuple(column[warp])) for (name, _, _), column in zip(what.writes, columns))
-                touched = self.access(access, places, int(warp), lanes[warp])
+                cta, inside = divmod(int(warp), shape[1] // 32)
                 yield Step(
                     index,
-                    self.launch.cta_index(chunk.first + cta),
+                    self.launch.cta_index(first + cta),
                     inside,
                     what.line,
                     self.launch.uid(what.line),
                     what.text,
                     int(masks[warp]),
-                    written,
-                    touched,
+                    tuple((name, tuple(column[warp])) for (name, _, _), column in zip(what.writes, columns)),
+                    self.access(access, places, int(warp), lanes[warp]),
                     waits,
                 )
                 index += 1
 
     @staticmethod
-    def column(chunk: Chunk, value: Array, register: int, type_: str, names: dict[int, str]) -> list[list[Any]]:
+    def column(
+        shape: tuple[int, int], value: Array, register: int, type_: str, names: dict[int, str]
+    ) -> list[list[Any]]:
         """A register's values by warp, as Python numbers."""
         shown = TYPES[names.get(register, type_)]
         if shown.bits != value.dtype.itemsize * 8 or shown.compute.kind not in "iufb":
             shown = TYPES[f"b{value.dtype.itemsize * 8}"] if value.dtype.kind != "b" else TYPES["pred"]
         typed = value if value.dtype.kind == "f" else bits(np.asarray(value), shown.compute)
-        return np.broadcast_to(typed, chunk.shape).reshape(-1, 32).tolist()
-
-    @staticmethod
-    def offsets(chunk: Chunk, access: Any) -> Array | None:
-        if access is None:
-            return None
-        return np.broadcast_to(access[4], chunk.shape).reshape(-1, 32)
+        return np.broadcast_to(typed, shape).reshape(-1, 32).tolist()
 
     @staticmethod
     def access(access: Any, places: Array | None, warp: int, lanes: Array) -> Access | None:
@@ -133,3 +123,12 @@ class Recorder:
             part = region.part_of(first + region.base)
             name, shift = part.name, part.first - region.base
         return Access(space, kind, name, size, tuple(int(o) - shift if on else -1 for o, on in zip(row, lanes)))
+
+
+def _whole(value: Array) -> Array:
+    return value
+
+
+def _first_rows(count: int) -> Callable[[Array], Array]:
+    """A function that keeps the first CTAs' part of lane values."""
+    return lambda value: value[:count].copy() if value.ndim >= 2 and len(value) > count else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -29,42 +30,72 @@ def coordinates(position: Array, grid: Extent, cluster: Extent) -> tuple[tuple[A
 
 
 def special_registers(
-    first: int, count: int, padded: int, grid: Extent, block: Extent, cluster: Extent, shared: tuple[int, int]
+    wanted: Collection[str],
+    first: int,
+    count: int,
+    padded: int,
+    grid: Extent,
+    block: Extent,
+    cluster: Extent,
+    shared: tuple[int, int],
 ) -> dict[str, Array]:
-    """Values by name, each in the smallest shape; `shared` is (dynamic, total) bytes."""
+    """Values of the `wanted` registers, each in the smallest shape; `shared` is (dynamic, total) bytes."""
     lane = np.arange(padded, dtype=np.int64)[None, :]
     position = np.arange(first, first + count, dtype=np.int64)[:, None]
-    ctas, clusters, rank = coordinates(position, grid, cluster)
-    low = lane & 31
-    values: dict[str, Any] = {
-        "%laneid": low,
-        "%warpid": lane >> 5,
-        "%nwarpid": padded // 32,
-        "%smid": position % _MULTIPROCESSORS,
-        "%nsmid": _MULTIPROCESSORS,
-        "%dynamic_smem_size": shared[0],
-        "%total_smem_size": shared[1],
-        "%lanemask_eq": 1 << low,
-        "%lanemask_lt": (1 << low) - 1,
-        "%lanemask_le": (2 << low) - 1,
-        "%lanemask_ge": 0xFFFFFFFF & ~((1 << low) - 1),
-        "%lanemask_gt": 0xFFFFFFFF & ~((2 << low) - 1),
-        "%cluster_ctarank": rank,
-        "%cluster_nctarank": cluster[0] * cluster[1] * cluster[2],
-        "%is_explicit_cluster": cluster != (1, 1, 1),
-        "%envreg1": GRID_WORKSPACE >> 32,
-        "%envreg2": GRID_WORKSPACE & 0xFFFFFFFF,
+    found = coordinates(position, grid, cluster)
+    return {
+        name: _smallest(_value(name[1:], lane, position, found, (grid, block, cluster), shared))
+        for name in wanted
+        if name.startswith("%")
     }
-    left = lane
-    for axis, name in enumerate("xyz"):
-        values[f"%ntid.{name}"], values[f"%nctaid.{name}"] = block[axis], grid[axis]
-        values[f"%nclusterid.{name}"], values[f"%cluster_nctaid.{name}"] = grid[axis] // cluster[axis], cluster[axis]
-        values[f"%tid.{name}"] = left % block[axis] if block[axis] > 1 else 0
-        values[f"%ctaid.{name}"] = ctas[axis] if grid[axis] > 1 else 0
-        values[f"%clusterid.{name}"] = clusters[axis]
-        values[f"%cluster_ctaid.{name}"] = ctas[axis] % cluster[axis]
-        left = left // block[axis]
-    return {name: _smallest(value) for name, value in values.items()}
+
+
+def _value(
+    name: str,
+    lane: Array,
+    position: Array,
+    found: tuple[tuple[Array, ...], tuple[Array, ...], Array],
+    extents: tuple[Extent, Extent, Extent],
+    shared: tuple[int, int],
+) -> Any:
+    """One register of all lanes; 0 for a register that the simulator has no value for."""
+    grid, block, cluster = extents
+    base, _, axis = name.partition(".")
+    if axis:
+        n = "xyz".index(axis)
+        before = int(np.prod(block[:n]))
+        per_axis: dict[str, Callable[[], Any]] = {
+            "ntid": lambda: block[n],
+            "nctaid": lambda: grid[n],
+            "tid": lambda: lane // before % block[n] if block[n] > 1 else 0,
+            "ctaid": lambda: found[0][n] if grid[n] > 1 else 0,
+            "clusterid": lambda: found[1][n],
+            "nclusterid": lambda: grid[n] // cluster[n],
+            "cluster_ctaid": lambda: found[0][n] % cluster[n],
+            "cluster_nctaid": lambda: cluster[n],
+        }
+        return per_axis[base]()
+    low = lane & 31
+    plain: dict[str, Callable[[], Any]] = {
+        "laneid": lambda: low,
+        "warpid": lambda: lane >> 5,
+        "nwarpid": lambda: lane.size // 32,
+        "smid": lambda: position % _MULTIPROCESSORS,
+        "nsmid": lambda: _MULTIPROCESSORS,
+        "dynamic_smem_size": lambda: shared[0],
+        "total_smem_size": lambda: shared[1],
+        "lanemask_eq": lambda: 1 << low,
+        "lanemask_lt": lambda: (1 << low) - 1,
+        "lanemask_le": lambda: (2 << low) - 1,
+        "lanemask_ge": lambda: 0xFFFFFFFF & ~((1 << low) - 1),
+        "lanemask_gt": lambda: 0xFFFFFFFF & ~((2 << low) - 1),
+        "cluster_ctarank": lambda: found[2],
+        "cluster_nctarank": lambda: cluster[0] * cluster[1] * cluster[2],
+        "is_explicit_cluster": lambda: cluster != (1, 1, 1),
+        "envreg1": lambda: GRID_WORKSPACE >> 32,
+        "envreg2": lambda: GRID_WORKSPACE & 0xFFFFFFFF,
+    }
+    return plain.get(name, int)()
 
 
 def _smallest(value: Any) -> Array:

@@ -34,7 +34,10 @@ def warp(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
     def run(chunk: Chunk) -> None:
         registers, shape = chunk.registers, chunk.shape
         active = chunk.active().reshape(-1, 32)
-        results = function(active, *[chunk.full(read(registers)) for read in readers])
+        values = [read(registers) for read in readers]
+        # Only what is exchanged must be there for every lane; other operands may be one value for all.
+        full = [value if number and value.ndim == 0 else chunk.full(value) for number, value in enumerate(values)]
+        results = function(active, *full)
         results = results if isinstance(results, tuple) else (results,)
         for write, result in zip(writers, results):
             if write is not None:
