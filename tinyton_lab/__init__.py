@@ -32,8 +32,8 @@ __all__ = [
     "inspect_signature",
     "jit",
     "trace",
-    *language.__all__,
 ]
+__all__ += language.__all__
 
 _NOTEBOOK = ("Inspector", "_jupyter_labextension_paths", "load_ipython_extension", "show", "to_html")
 

@@ -206,10 +206,11 @@ def resolve(opcode: str, span: Span | None = None) -> Form:
     found = _resolve(opcode)
     if isinstance(found, Form):
         return found
-    raise error(found[0], span, **found[1])
+    code, fields = found
+    raise error(code, span, (), **fields)
 
 
-def constant(value: int | float, type_: PtxType) -> np.generic:
+def constant(value: int | float, type_: PtxType) -> Any:
     """A literal as a lane value of `type_`: integers wrap, floats round, bit types hold a float literal's bits."""
     if type_.kind == "pred":
         return np.bool_(value != 0)

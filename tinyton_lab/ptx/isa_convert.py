@@ -150,11 +150,6 @@ def _cast(value: Array, target: PtxType, rounding: str) -> Array:
     return to_bf16(odd32(value) if value.dtype == F64 else value, rounding)
 
 
-def _same_width(form: Form) -> LaneFunction:
-    """Rounding to an integral value in the same format, or only flushing and saturating."""
-    return _float_to_float(form)
-
-
 def _pack(form: Form) -> LaneFunction:
     """Two f32 sources: the first goes to the upper half."""
     name, rounding = form.type.name.removesuffix("x2"), form["rounding"] or "rn"

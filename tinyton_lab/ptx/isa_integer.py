@@ -18,11 +18,6 @@ _CC = Slot("cc", ("cc",), True)
 _U32, _U64 = np.uint32, np.uint64
 
 
-def _wide(form: Form) -> Callable[[Array], Array]:
-    target = doubled(form.type).compute
-    return lambda x: x.astype(target)
-
-
 def _multiply_high64(a: Array, b: Array) -> Array:
     """Upper half of a 64 x 64 unsigned product, from four 32-bit ones."""
     a, b = np.asarray(a), np.asarray(b)

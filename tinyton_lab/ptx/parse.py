@@ -381,7 +381,8 @@ class _Parser:
             while self.accept(","):
                 word = self.word("function_name or inlined_at")
                 if word == "inlined_at":
-                    self.integer(), self.integer(), self.integer()
+                    for _ in range(3):
+                        self.integer()
                 elif word == "function_name":
                     self.word("a label")
                     if self.accept("+"):

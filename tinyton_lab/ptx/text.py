@@ -140,8 +140,8 @@ def _variable(variable: Variable) -> str:
         name += f"[{size or ''}]"
     words.append(name)
     if variable.initial is not None:
-        braces = variable.shape is not None or len(variable.initial) > 1
-        words.append("= " + (_initial(variable.initial) if braces else _initial(variable.initial[0])))
+        bare = variable.shape is None and len(variable.initial) == 1
+        words.append("= " + _initial(variable.initial[0] if bare else variable.initial))
     return " ".join(words)
 
 

@@ -184,7 +184,7 @@ def bulk_reduce(low: Lowering, instruction: Instruction, form: Form, names: Name
 def _combiner(op: str, type_: str) -> Callable[[Array, Array], Array]:
     """(old bits, new bits) -> bits, by the atomic of the same name and type."""
     form = resolve(f"red.global.{op}.{'noftz.' if type_ in ('f16', 'bf16') and op == 'add' else ''}{type_}")
-    function = form.row.run(form) if form.row.run else None
+    function: Any = form.row.run(form) if form.row.run else None
     dtype, raw = form.type.compute, form.type.raw
     return lambda old, new: np.asarray(function(old.view(dtype), new.view(dtype))).view(raw)
 

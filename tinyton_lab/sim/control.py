@@ -132,9 +132,10 @@ def barrier(low: Lowering, instruction: Instruction, form: Form, names: Names, f
     operands, action, write, predicate = list(instruction.operands), form["action"], None, None
     u32 = TYPES["u32"]
     if action == "red":
-        if len(operands) not in (3, 4) or not isinstance(operands[0], Name):
+        result = operands.pop(0) if len(operands) in (3, 4) else None
+        if not isinstance(result, Name):
             low.refuse(instruction, form, "needs a destination, a barrier and a predicate")
-        target = low.destination(instruction, form, names, operands.pop(0).text, form.type_of(form.row.roles[0]), False)
+        target = low.destination(instruction, form, names, result.text, form.type_of(form.row.roles[0]), False)
         write = low.writer(target, TYPES["pred"] if form["op"] != "popc" else u32)
         predicate = low.reader(instruction, form, names, operands.pop(), TYPES["pred"])
     if not 1 <= len(operands) <= 2 or (action == "arrive" and len(operands) != 2):

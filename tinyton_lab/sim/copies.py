@@ -16,7 +16,7 @@ from tinyton_lab.sim.program import Operation
 
 def copy_async(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
     """``cp.async``: bytes beyond the source size become zeros."""
-    operands = instruction.operands
+    operands = list(instruction.operands)
     if len(operands) < 3 or not isinstance(operands[2], Immediate) or operands[2].value not in (4, 8, 16):
         low.refuse(instruction, form, "copies 4, 8 or 16 bytes")
     size = int(operands[2].value)

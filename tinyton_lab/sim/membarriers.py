@@ -72,10 +72,11 @@ def memory_barrier(low: Lowering, instruction: Instruction, form: Form, names: N
     operands, action = list(instruction.operands), form["action"]
     target = None
     if form.row.roles[0].written:
-        if not operands or not isinstance(operands[0], Name):
+        result = operands.pop(0) if operands else None
+        if not isinstance(result, Name):
             low.refuse(instruction, form, "needs a register")
         type_ = form.type_of(form.row.roles[0])
-        target = low.destination(instruction, form, names, operands.pop(0).text, type_, False)
+        target = low.destination(instruction, form, names, result.text, type_, False)
     if not operands:
         low.refuse(instruction, form, "needs an address")
     space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access")

@@ -55,7 +55,7 @@ class Region:
         data: Array,
         parts: tuple[Part, ...],
         writable: bool = True,
-        member: Array | None = None,
+        member: Any = None,
     ) -> None:
         self.base, self.data, self.parts, self.writable, self.member = base, data, parts, writable, member
         self.size = len(data)

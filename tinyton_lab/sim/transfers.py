@@ -213,7 +213,8 @@ def atomic(low: Lowering, instruction: Instruction, form: Form, names: Names) ->
     )
     address = low.address(instruction, form, names, operands[0], space)
     readers = [low.reader(instruction, form, names, operand, type_) for operand in operands[1 : 1 + count]]
-    function, word, wanted = form.row.run(form) if form.row.run else None, form["op"], target is not None
+    function: Any = form.row.run(form) if form.row.run else None
+    word, wanted = form["op"], target is not None
 
     def run(chunk: Chunk) -> None:
         registers = chunk.registers
