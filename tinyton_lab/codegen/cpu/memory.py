@@ -31,9 +31,13 @@ class Position:
 
 @dataclass(slots=True)
 class Row:
-    """An access prepared for a row: the address of its element 0, and whether the whole row was checked ahead."""
+    """An access prepared for a row: where its element 0 lies, and whether the whole row was checked ahead.
+
+    `address` may be that of a copy; `checkable` is the one in the argument's array.
+    """
 
     address: Register
+    checkable: Register
     pointer: Register
     checked: bool
 
@@ -74,8 +78,8 @@ class Memory:
         size = _size(access.op)
         if self.values.checked and count is not None:
             self.extents.check_run(access.op, address, count, size)
-        address = self._from_copy(access.op, address, copy)
-        return Row(address, b.pointer(address), count is not None)
+        chosen = self._from_copy(access.op, address, copy)
+        return Row(chosen, address, b.pointer(chosen), count is not None)
 
     def _from_copy(self, op: Op, address: Register, copy: Register | None) -> Register:
         if copy is None:
@@ -120,17 +124,17 @@ class Memory:
         return self.code.lanes_of(other, lanes)
 
     def _load_lanes_of_row(self, type: str, row: Row, size: int, mask: Register, position: Position) -> Register:
-        addresses = self._row_addresses(row, size, position)
+        addresses = self._row_addresses(row.address, size, position)
         addresses = self._redirect(addresses, mask)
         if not addresses.lanes:
             return self.code.load(type, self.code.pointer(addresses), size)
         return self.gather(type, addresses, size)
 
-    def _row_addresses(self, row: Row, size: int, position: Position) -> Register:
+    def _row_addresses(self, origin: Register, size: int, position: Position) -> Register:
         """Addresses of the row's elements at a position."""
         b = self.code
         moved = position.at if size == 1 else b.binary("mul", position.at, b.i64(size))
-        start = b.add(row.address, moved)
+        start = b.add(origin, moved)
         if not position.lanes:
             return start
         steps = Register(
@@ -164,7 +168,7 @@ class Memory:
         """Check a contiguous vector under a mask that no row count describes."""
         if self.values.checked and not row.checked:
             size = _size(access.op)
-            self.extents.check_lanes(access.op, self._row_addresses(row, size, position), mask, size)
+            self.extents.check_lanes(access.op, self._row_addresses(row.checkable, size, position), mask, size)
 
     def gather(self, type: str, addresses: Register, size: int) -> Register:
         """Read one element per lane."""
@@ -232,7 +236,7 @@ class Memory:
         elif position.lanes and self.maskable(value.element):
             self.masked_store(value, at, size, mask)
         else:
-            self.scatter(value, self._redirect(self._row_addresses(row, size, position), mask), size)
+            self.scatter(value, self._redirect(self._row_addresses(row.address, size, position), mask), size)
 
     def scatter(self, value: Register, addresses: Register, size: int) -> None:
         """Write one element per lane, in lane order."""
