@@ -120,9 +120,19 @@ def test_bad_literals(text: str):
 
 @pytest.mark.parametrize(
     "body, line",
-    [("add.s32 1 2;", 6), ("add.s32 %r1, %r2", 7), (".reg .b32 %r<99999999>;", 6), ("@; bra x;", 6), ("mov.b32 x, [a;", 6),
-     ("ld.b32 {a, [b];", 6), (".loc 1 x 2", 6), ("{" * 200, 6), ("mov.b32 a, (((1;", 6), (".shared .b8 s[-1];", 6)],
-)  # fmt: skip
+    [
+        ("add.s32 1 2;", 6),
+        ("add.s32 %r1, %r2", 7),
+        (".reg .b32 %r<99999999>;", 6),
+        ("@; bra x;", 6),
+        ("mov.b32 x, [a;", 6),
+        ("ld.b32 {a, [b];", 6),
+        (".loc 1 x 2", 6),
+        ("{" * 200, 6),
+        ("mov.b32 a, (((1;", 6),
+        (".shared .b8 s[-1];", 6),
+    ],
+)
 def test_faults_are_located(body: str, line: int):
     with pytest.raises(TinytonError) as caught:
         parse_body(body)

@@ -19,6 +19,7 @@ from tinyton_lab.ptx.numerics import (
     narrow,
     odd32,
     round_to_odd,
+    step_by_error,
     to_bf16,
     to_f16,
     to_fp8,
@@ -86,6 +87,8 @@ def _integer_to_float(form: Form) -> LaneFunction:
     def run(x: Array) -> Array:
         low = x & x.dtype.type(0x7FF if x.dtype.itemsize == 8 else 0)
         s, e = two_sum((x - low).astype(F64), low.astype(F64))
+        if target.name == "f64":
+            return step_by_error(s, e, rounding)
         return _encode(round_to_odd(s, e), target, rounding)
 
     return run

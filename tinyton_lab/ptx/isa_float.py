@@ -172,7 +172,7 @@ def _sign(form: Form) -> LaneFunction:
 
     def bits(x: Array) -> Array:
         changed = np.asarray(x).view(raw) ^ raw(mask) if mnemonic == "neg" else np.asarray(x).view(raw) & ~raw(mask)
-        return np.asarray(changed).view(form.type.compute)
+        return np.asarray(changed)
 
     return bits
 
