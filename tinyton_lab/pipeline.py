@@ -63,13 +63,16 @@ TILE_PASSES: tuple[Pass, ...] = (
         after=(("pointers", "distances are sums with constants"), ("expand_math", "spellings hold constants")),
     ),
     Pass(
-        "cse", cse, "Merge the constants and bases that two accesses made.", after=(("simplify", "it made them equal"),)
-    ),
-    Pass(
         "hoist",
         hoist,
         "Move what does not change in a loop in front of it.",
-        after=(("pointers", "distances do not change in loops that step their base"), ("cse", "fewer ops to move")),
+        after=(("pointers", "distances do not change in loops that step their base"),),
+    ),
+    Pass(
+        "cse",
+        cse,
+        "Merge the constants and bases that two accesses made.",
+        after=(("simplify", "it made them equal"), ("hoist", "what two loops compute alike then stands in one block")),
     ),
     Pass(
         "dce",
