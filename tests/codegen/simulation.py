@@ -44,15 +44,16 @@ def gpu_code(kernel: Any, arguments: Mapping[str, Any], target: str = "sm_80", *
     return compile(tile_ir(kernel, arguments, target, **attrs), TARGETS[target])
 
 
-def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any]) -> sim.Launch:
+def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any], record: str | None = None) -> sim.Launch:
     """Run compiled code on `arguments`, arrays in place."""
     values = [arguments[name] for name, _ in code.parameters]
     passed = [
         value if isinstance(value, np.ndarray) else tile.dtype.numpy.type(value)
         for value, (_, tile) in zip(values, code.parameters, strict=True)
     ]
-    module = sim.load(code.ptx)
-    return module.launch(code.entry, grid, (code.threads,), passed, shared=code.dynamic_shared_bytes)
+    names = [name for name, _ in code.parameters]
+    shared = code.dynamic_shared_bytes
+    return sim.load(code.ptx).launch(code.entry, grid, (code.threads,), passed, shared, record=record, names=names)
 
 
 def run_case(case: Case, target: str = "sm_80", **attrs: Any) -> tuple[GpuCode, dict[str, np.ndarray], sim.Launch]:

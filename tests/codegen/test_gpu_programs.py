@@ -1,4 +1,4 @@
-"""Random tile programs compute in the simulator what the interpreter computes, bit for bit."""
+"""Random tile programs compute in the simulator what the interpreter computes, bit for bit, and without races."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.programs import Generator, inputs
+from tests.codegen.races import races
 from tests.codegen.simulation import simulate
 from tinyton_lab import interpreter
 from tinyton_lab.base.targets import TARGETS
@@ -28,6 +29,7 @@ def test_random_programs(seed: int):
     if seed % 3:  # one in three without the tile passes: every engine takes both forms
         for step in run_tile_passes(function, TARGETS["sm_80"]):
             function = step.function
-    launch = simulate(compile(function, TARGETS["sm_80"]), (1,), got)
+    launch = simulate(compile(function, TARGETS["sm_80"]), (1,), got, record="warp")
     np.testing.assert_array_equal(got["out"], wanted["out"])
+    assert launch.recording is not None and races(launch.recording) == []
     assert [finding for finding in launch.findings if finding.severity == "error"] == []

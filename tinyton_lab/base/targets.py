@@ -41,7 +41,7 @@ class Target:
 CPU = Target("cpu", 0, warp_lanes=1, max_threads_per_cta=1)
 _ROWS = (
     CPU,
-    Target("sm_75", 75, "+ptx63", max_warps_per_sm=32, max_ctas_per_sm=16),
+    Target("sm_75", 75, "+ptx70", max_warps_per_sm=32, max_ctas_per_sm=16),
     Target("sm_80", 80, "+ptx80", shared_bytes_opt_in=166912, shared_bytes_per_sm=167936, async_copy=True),
     Target(
         "sm_86",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ir.rewrite import Rewriter
+from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import regions, steps_of_op
 from tinyton_lab.ops import control, local, memory, reduction
 
@@ -109,8 +110,15 @@ class _Finder:
             return Touch(op.row is local.local_store, first, last)
         if op.row in (memory.load, memory.store):
             pointer, distance = op.operand("pointer"), op.operand("distance")
-            return Touch(op.row is memory.store, root=root_of(pointer), place=(pointer, distance), shared=False)
+            place = (pointer, distance) if _one_thread_each(distance or pointer) else None
+            return Touch(op.row is memory.store, root=root_of(pointer), place=place, shared=False)
         return None
+
+
+def _one_thread_each(place: Value | None) -> bool:
+    """Whether each element is accessed by one thread: of copies one thread writes what all of them read."""
+    layout = place.type.layout if place is not None else None
+    return isinstance(layout, Layout) and not layout.free("lane") and not layout.free("warp")
 
 
 def root_of(pointer: Value | None) -> Value | None:

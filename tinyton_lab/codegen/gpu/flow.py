@@ -13,10 +13,7 @@ Open = list[tuple[Register, int]]
 
 
 def lower_for(state: State, op: Op) -> None:
-    """A counted loop, tested at its end.
-
-    It goes on while more than a step is left to the upper bound, as an unsigned difference: the index never wraps.
-    """
+    """A counted loop, tested at its end, right up to the ends of the index's type."""
     b, (body,) = state.builder, op.blocks
     lower, upper, step = (state.scalar(value) for value in op.operands[:3])
     signed = element_dtype(op.operands[0]).signed
@@ -29,8 +26,11 @@ def lower_for(state: State, op: Op) -> None:
     _bind(state, body.args[1:], [register for register, _ in phis])
     passed = state.run(body)
     b.uid = op.uid
-    goes_on = _goes_on(state, index[0], upper, step, signed)
     following = b.binary("add", index[0], step)
+    if signed and _counts_up(lower, step):
+        goes_on = b.compare("icmp ult", following, upper)
+    else:
+        goes_on = _goes_on(state, index[0], upper, step, signed)
     end = b.current_label
     b.branch_if(goes_on, turn, after)
     _close(state, [index, *phis], [following, *passed], end)
@@ -50,7 +50,14 @@ def _enters(state: State, lower: Register, upper: Register, step: Register, sign
     return b.select(b.compare("icmp sgt", step, zero), up, falling)
 
 
+def _counts_up(lower: Register, step: Register) -> bool:
+    """Whether the loop surely starts at 0 or above and rises: one step past the upper bound is then no unsigned wrap."""
+    known = not lower.text.startswith("%") and not step.text.startswith("%")
+    return known and int(lower.text) >= 0 and int(step.text) > 0
+
+
 def _goes_on(state: State, index: Register, upper: Register, step: Register, signed: bool) -> Register:
+    """Whether more than a step is left to the upper bound, as an unsigned difference."""
     b, zero = state.builder, Register("0", step.type)
     left = b.binary("sub", upper, index)
     rising = b.compare("icmp ugt", left, step)
