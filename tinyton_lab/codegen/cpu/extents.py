@@ -155,7 +155,7 @@ def support() -> str:
     return _SUPPORT
 
 
-_COLD = "noinline cold nounwind"
+_COLD = "noinline optnone cold nounwind"
 _SUPPORT = f"""
 define internal i64 @extent.span(ptr %job, i64 %slot, i64 %address) {_COLD} {{
   %at = getelementptr i64, ptr %job, i64 %slot
