@@ -88,10 +88,10 @@ def test_programs_know_their_place() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_each_program_runs_once(count: int) -> None:
-    x = np.ones(1 << 20, np.float32)
+    x = np.ones(1 << 22, np.float32)
     with threads(count):
         for _ in range(20):
-            run_natively(SCALE, (1 << 10, 1, 1), x, x.size)
+            run_natively(SCALE, (1 << 12, 1, 1), x, x.size)
     assert (x == 2.0**20).all()
 
 
@@ -112,11 +112,11 @@ def test_threads_of_the_user_launch_at_once() -> None:
 
 
 def test_faults_of_any_thread_name_the_first_program() -> None:
-    x = np.ones(1 << 20, np.float32)
+    x = np.ones(1 << 21, np.float32)
     with threads(2):
         for _ in range(10):
             with pytest.raises(TinytonError, match=r"program \(900, 0, 0\) would load element 921700 "):
-                run_natively(SCALE, (1 << 10, 1, 1), x[:921700], x.size)
+                run_natively(SCALE, (1 << 11, 1, 1), x[:921700], x.size)
 
 
 @pytest.mark.parametrize(("count", "grid"), [(1, ONE), (2, (1 << 16, 1, 1))])
@@ -136,12 +136,12 @@ def test_an_interrupt_ends_an_endless_loop(count: int, grid: tuple[int, int, int
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_launches() -> None:
-    x = np.ones(1 << 20, np.float32)
+    x = np.ones(1 << 21, np.float32)
     with threads(2):
-        run_natively(SCALE, (1 << 10, 1, 1), x, x.size)
+        run_natively(SCALE, (1 << 11, 1, 1), x, x.size)
         child = os.fork()
         if not child:
-            run_natively(SCALE, (1 << 10, 1, 1), x, x.size)
+            run_natively(SCALE, (1 << 11, 1, 1), x, x.size)
             os._exit(0 if (x == 4).all() else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (x == 2).all()

@@ -23,7 +23,7 @@ from tinyton_lab.llvm import native
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.buffers import Buffer
 
-PARALLEL_UNITS = 1 << 18  # lane operations below which waking a thread costs more than it saves
+PARALLEL_UNITS = 1 << 23  # lane operations below which waking a thread costs more than it saves
 _CHUNKS_PER_THREAD = 8
 _SCALAR_CODES = {("float", 64): "d", ("float", 32): "f4x", ("float", 16): "H6x", ("float", 8): "B7x"}
 

@@ -30,7 +30,7 @@ POINTER_SLOTS = 4
 # What a native entry returns.
 DONE, FAULT, STOPPED = 0, 1, 2
 
-BUDGET_UNITS = 1 << 21  # lane operations between two looks for an interrupt: a few milliseconds
+BUDGET_UNITS = 1 << 25  # lane operations between two looks for an interrupt: some milliseconds
 
 
 def view_levels(shape: tuple[int, ...], strides: tuple[int, ...], item_bytes: int) -> tuple[int, ...] | None:
