@@ -44,8 +44,10 @@ export interface Family {
   stages: number[];
 }
 
-/** What one source line became: `kept` reaches the last stage, the others say how its ops ended. */
-export type Fate = "kept" | "part" | "gone" | "none";
+/** What one source line became: `kept` reaches the machine, the others say how its ops ended; `none` had no ops. */
+export type Fate = "kept" | "fused" | "folded" | "dropped" | "none";
+/** Lines of an assembly that are no instructions: directives, comments, labels. */
+const NO_INSTRUCTION = /^\s*(\.|\/\/|[$\w.]+:\s*$)/;
 
 export class Model {
   readonly stages: Stage[] = [];
@@ -90,16 +92,18 @@ export class Model {
     return found ?? this.stages.length - 1;
   }
 
-  /** Where the first line of a family that belongs to one of `uids` is, or -1. */
-  firstLine(stage: number, uids: Set<number>): number {
-    return this.stages[stage].lines.findIndex(line => line.uids.some(uid => uids.has(uid)));
+  /** Where the first line of a stage that belongs to one of `uids` is, or -1. */
+  firstLine(stage: number, uids: ReadonlySet<number>): number {
+    return this.kinLines(stage, uids)[0] ?? -1;
   }
 
-  /** All lines of a stage that belong to one of `uids`. */
-  kinLines(stage: number, uids: Set<number>): number[] {
+  /** All lines of a stage that belong to one of `uids`; of an assembly the instructions. */
+  kinLines(stage: number, uids: ReadonlySet<number>): number[] {
+    const { byUid, lines, kind } = this.stages[stage];
     const found = new Set<number>();
-    for (const uid of uids) for (const line of this.stages[stage].byUid.get(uid) ?? []) found.add(line);
-    return [...found].sort((a, b) => a - b);
+    for (const uid of uids) for (const line of byUid.get(uid) ?? []) found.add(line);
+    const sorted = [...found].sort((a, b) => a - b);
+    return kind === "asm" ? sorted.filter(line => !NO_INSTRUCTION.test(lines[line].text)) : sorted;
   }
 
   /** The line of the stage `python` (from 0) that an op came from, or -1. */
@@ -114,7 +118,7 @@ export class Model {
   }
 
   /** The exact source texts of `uids`: the innermost ranges, in order. */
-  rangesOf(uids: Set<number>): Range[] {
+  rangesOf(uids: ReadonlySet<number>): Range[] {
     return this.ranges.filter(range => uids.has(range.uid));
   }
 
@@ -126,13 +130,15 @@ export class Model {
     return covering.filter(range => size(range) === smallest).map(range => range.uid);
   }
 
-  /** What became of a source line: whether its ops are in the last stage. */
+  /** What became of a source line: whether any of its ops is in the last stage, else how they ended. */
   fate(line: number): Fate {
     const uids = this.stages[this.python].lines[line].uids;
     if (!uids.length) return "none";
     const last = this.stages[this.end()];
-    const alive = uids.filter(uid => [...this.provenance.descendants([uid])].some(kin => last.byUid.has(kin)));
-    return alive.length === uids.length ? "kept" : alive.length ? "part" : "gone";
+    const became = this.provenance.descendants(uids);
+    if ([...became].some(uid => last.byUid.has(uid))) return "kept";
+    const kinds = new Set([...became].flatMap(uid => this.provenance.fatesOf(uid)));
+    return kinds.has("folded") ? "folded" : kinds.has("fused") ? "fused" : "dropped";
   }
 
   /** Misses of all stages, once per rule and op, with the stage that declined. */

@@ -173,6 +173,19 @@ export function moveWarp(model: Model, state: State, by: number): State {
   return followWarp(model, { ...state, view: "trace" }, warp);
 }
 
+/** The CTA (its index) that the current step belongs to. */
+export function currentCta(model: Model, state: State): number {
+  return model.recording?.cta[state.step] ?? 0;
+}
+
+/** Go to the first step of a CTA; if a warp is followed, follow that one's first warp. */
+export function goToCta(model: Model, state: State, cta: number): State {
+  const step = model.recording?.cta.indexOf(cta) ?? -1;
+  if (step < 0) return state;
+  const warp = state.warp < 0 ? -1 : warps(model).findIndex(([at]) => at === cta);
+  return goToStep(model, { ...state, warp }, step);
+}
+
 /** Follow one warp; the step moves to the nearest one of it. */
 export function followWarp(model: Model, state: State, warp: number): State {
   const next = { ...state, warp };

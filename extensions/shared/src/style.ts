@@ -106,6 +106,7 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .twin td, .twin th { padding: 1px 16px 1px 0; border-bottom: 1px solid var(--tt-line); vertical-align: top; }
 
 .trace { flex: 1; min-height: 0; display: flex; flex-direction: column; }
+.controls select { border: 1px solid var(--tt-line); border-radius: 5px; background: var(--tt-bg); min-height: 26px; padding: 0 4px; }
 .controls .slider { flex: 1; min-width: 100px; accent-color: var(--tt-accent); } .controls .place { color: var(--tt-quiet); white-space: nowrap; font-variant-numeric: tabular-nums; }
 .controls .step { min-width: 26px; min-height: 24px; border: 1px solid var(--tt-line); border-radius: 5px; background: var(--tt-bg); font-size: 10px; color: var(--tt-quiet); } .controls .step:hover { color: var(--tt-accent); }
 .timeline-box { padding: 6px 12px 4px; border-bottom: 1px solid var(--tt-line); } .timeline { display: block; width: 100%; cursor: pointer; color: var(--tt-fg); }

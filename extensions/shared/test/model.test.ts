@@ -60,8 +60,16 @@ test("a source line's fate is whether its ops reach the last stage", () => {
   const model = vadd();
   assert.deepEqual([0, 3, 5].map(line => model.fate(line)), ["none", "kept", "kept"]);
   const cut = new Model({ ...vectors.record, stages: [...vectors.record.stages.slice(0, -1), { name: "sass", kind: "asm", size: 1, text: "X ;", uids: [11] }] });
-  assert.equal(cut.fate(3), "gone");
-  assert.equal(cut.fate(5), "part");
+  assert.deepEqual([3, 5].map(line => cut.fate(line)), ["dropped", "kept"]);
+  const { provenance } = vectors.record;
+  const folded = { ...provenance, child: [...provenance.child, 0], parent: [...provenance.parent, 6], kind: [...provenance.kind, provenance.kinds.indexOf("folded")] };
+  assert.equal(new Model({ ...cut.record, provenance: folded }).fate(3), "folded");
+});
+
+test("directives and labels of an assembly are not where a thread leads", () => {
+  const text = "\t.loc 1 5 1\n$L_1:\n\tadd.s32 %r1, %r2, %r3;\n// text";
+  const model = new Model({ ...vectors.record, stages: [{ name: "ptx", kind: "asm", size: 1, text, uids: [5, 5, 5, 5] }] });
+  assert.deepEqual(model.kinLines(0, new Set([5])), [2]);
 });
 
 test("masks, values and accesses in words", () => {

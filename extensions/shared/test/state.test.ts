@@ -69,6 +69,19 @@ test("steps move within the followed warp", () => {
   assert.equal(play(model, "[").warp, 3);
 });
 
+test("another CTA is entered at its first step, with its own warp", () => {
+  const model = vadd();
+  const recording = model.recording;
+  if (!recording) throw new Error("the vectors hold a recording");
+  recording.ctas.push([1, 0, 0]);
+  recording.cta.fill(1, 38);
+  assert.equal(change.goToCta(model, change.initial(model), 1).step, 38);
+  const followed = change.goToCta(model, { ...change.initial(model), warp: 0 }, 1);
+  assert.deepEqual(change.warps(model)[followed.warp], [1, 2]);
+  recording.ctas.pop();
+  recording.cta.fill(0);
+});
+
 test("a step selects its op, and > finds the op's next step", () => {
   const model = vadd();
   const at = model.recording?.texts.indexOf("ld.global.f32 %f1, [%rd5];") ?? -1;

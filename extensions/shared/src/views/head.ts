@@ -5,7 +5,6 @@ import { showFamily, showStage, views, type State, type View } from "../state.js
 import type { Context, Lit, ViewPart } from "./view.js";
 
 const VIEW_TITLES: Record<View, string> = { stages: "Stages", passes: "Passes", graph: "Graph", trace: "Trace" };
-const UNITS: Record<string, string> = { python: "lines", ast: "nodes", tile: "ops", layout: "ops" };
 
 /** Make the head of the viewer. */
 export function head(context: Context, openInspector: (() => void) | undefined): ViewPart {
@@ -76,7 +75,7 @@ function stageStrip(context: Context): ViewPart {
       const shown = state.view === "stages" && (family.stages.includes(state.left) || family.stages.includes(state.right));
       chips[i].classList.toggle("current", shown);
       chips[i].setAttribute("aria-current", String(shown));
-      chips[i].classList.toggle("lit", lit.kin.size > 0 && family.stages.some(stage => model.firstLine(stage, lit.kin as Set<number>) >= 0));
+      chips[i].classList.toggle("lit", lit.kin.size > 0 && family.stages.some(stage => model.firstLine(stage, lit.kin) >= 0));
     });
   };
   return { element, update };
@@ -85,8 +84,7 @@ function stageStrip(context: Context): ViewPart {
 function extent(model: Model, stages: number[]): string {
   const first = model.stages[stages[0]].size;
   const last = model.stages[stages[stages.length - 1]].size;
-  const unit = stages.length > 1 ? ` ${UNITS[model.stages[stages[0]].family] ?? "lines"}` : "";
-  return first === last ? `${last}${unit}` : `${first} → ${last}`;
+  return first === last ? String(last) : `${first} → ${last}`;
 }
 
 /** The selected thread in words, one piece per stage; each piece leads there. */
@@ -113,7 +111,7 @@ export function threadBar(context: Context): ViewPart {
 
 function crumb(context: Context, stage: number, lit: Lit): HTMLElement | null {
   const { model } = context;
-  const lines = model.kinLines(stage, lit.kin as Set<number>);
+  const lines = model.kinLines(stage, lit.kin);
   if (!lines.length) return null;
   const text = stage === model.python ? sourceText(model, lit, lines[0]) : shortText(model.stages[stage].lines[lines[0]].text);
   const more = stage !== model.python && lines.length > 1 ? ` +${lines.length - 1}` : "";
@@ -122,14 +120,14 @@ function crumb(context: Context, stage: number, lit: Lit): HTMLElement | null {
 }
 
 function sourceText(model: Model, lit: Lit, line: number): string {
-  const exact = model.rangesOf(new Set(lit.selected)).concat(model.rangesOf(lit.kin as Set<number>))[0];
+  const exact = model.rangesOf(lit.selected).concat(model.rangesOf(lit.kin))[0];
   const text = exact && exact.line === exact.endLine ? model.stages[model.python].lines[exact.line].text.slice(exact.column, exact.endColumn) : model.stages[model.python].lines[line].text.trim();
   return `${(exact?.line ?? line) + 1}: ${cut(text, 24)}`;
 }
 
 /** The part of a line that names it: result and op of an IR, mnemonic and destination of an assembly. */
 export function shortText(text: string): string {
-  const plain = text.trim().replace(/^\/\*[\da-f]+\*\/\s*/i, "");
+  const plain = text.trim().replace(/^\/\*[\da-f]+\*\/\s*/i, "").replace(/\s+/g, " ");
   const assigned = /^(%[\w.]+) = (?:tail )?([\w.]+)/.exec(plain);
   return assigned ? `${assigned[1]} ${assigned[2]}` : cut(plain.replace(/[;{]\s*$/, "").trim(), 18);
 }
@@ -139,9 +137,9 @@ function cut(text: string, limit: number): string {
 }
 
 function announcement(model: Model, lit: Lit): string {
-  const source = model.kinLines(model.python, lit.kin as Set<number>).map(line => line + 1);
+  const source = model.kinLines(model.python, lit.kin).map(line => line + 1);
   const last = model.end();
-  const count = model.kinLines(last, lit.kin as Set<number>).length;
+  const count = model.kinLines(last, lit.kin).length;
   const where = source.length ? `line ${source.join(", ")}` : "the selection";
   return `${where} maps to ${count} line${count === 1 ? "" : "s"} of ${model.stages[last].title}`;
 }

@@ -9,8 +9,8 @@ const ROW_PIXELS = 20;
 const DRAWN_AT_ONCE = 400;
 const MARGIN_ROWS = 60;
 const FATES: Record<string, [string, string]> = {
-  kept: ["●", "reaches the last stage"], part: ["◐", "partly reaches the last stage"],
-  gone: ["○", "computed or dropped while compiling"], none: ["", ""],
+  kept: ["●", "reaches the machine"], fused: ["◐", "became part of another line's work"],
+  folded: ["○", "computed while compiling"], dropped: ["✕", "not needed, dropped"], none: ["", ""],
 };
 
 export interface Listing {
@@ -169,13 +169,14 @@ function lightPieces(node: HTMLElement, lit: Lit): void {
   }
 }
 
-/** Scroll a line into sight, keeping two lines of context. */
+/** Scroll a line into sight: by a line where it is near, else to a third of the height. */
 function reveal(element: HTMLElement, line: number): void {
   const top = line * ROW_PIXELS;
   const margin = 2 * ROW_PIXELS;
-  const scroll = (to: number): void => element.scrollTo({ top: to });
-  if (top - margin < element.scrollTop) scroll(Math.max(0, top - margin));
-  else if (top + ROW_PIXELS + margin > element.scrollTop + element.clientHeight) {
-    scroll(top + ROW_PIXELS + margin - element.clientHeight);
-  }
+  const low = element.scrollTop + margin;
+  const high = element.scrollTop + element.clientHeight - ROW_PIXELS - margin;
+  if (top >= low && top <= high) return;
+  const near = top > low - 2 * margin && top < high + 2 * margin;
+  const to = !near ? top - element.clientHeight / 3 : top < low ? top - margin : top + ROW_PIXELS + margin - element.clientHeight;
+  element.scrollTo({ top: Math.max(0, to) });
 }

@@ -3,10 +3,12 @@ import { button, el, fill, visible } from "../dom.js";
 import { countLanes, describeAccess, lanesOf, readLanes, show } from "../lanes.js";
 import type { Model } from "../model.js";
 import type { AccessJson, RecordingJson, Value } from "../record.gen.js";
-import { followWarp, goToStep, moveStep, warps, type State } from "../state.js";
+import { currentCta, followWarp, goToCta, goToStep, moveStep, warps, type State } from "../state.js";
 import { listing } from "./listing.js";
 import { timeline } from "./timeline.js";
 import type { Context, Lit, ViewPart } from "./view.js";
+
+const MAXIMUM_CHIPS = 12;
 
 /** Make the view of the recording. */
 export function traceView(context: Context): ViewPart {
@@ -40,21 +42,30 @@ function controlBar(context: Context, recording: RecordingJson): ViewPart {
     oninput: () => context.set((m, s) => goToStep(m, s, Number(slider.value))),
   });
   const place = el("output", { class: "place" });
-  const chips = warps(context.model).slice(0, 16).map(([cta, warp], i) => button(
-    recording.ctas.length > 1 ? `${recording.ctas[cta].join(",")}·w${warp}` : `w${warp}`, `follow warp ${warp}`,
-    () => context.set((m, s) => followWarp(m, s, i)), { "data-warp": i },
-  ));
-  const all = button("all", "all warps in order", () => context.set((m, s) => followWarp(m, s, -1)), { "data-warp": -1 });
-  const segments = el("div", { class: "segments", role: "group", "aria-label": "warp" }, all, ...chips);
+  const ctas = el("select", { "aria-label": "CTA", onchange: () => context.set((m, s) => goToCta(m, s, Number(ctas.value))) },
+    ...recording.ctas.map((cta, i) => el("option", { value: i }, `CTA ${cta.join(", ")}`)));
+  const pairs = warps(context.model);
+  const segments = el("div", { class: "segments", role: "group", "aria-label": "warp" });
+  let chipsOf = -1;
+  const chips = (cta: number): void => {
+    if (cta === chipsOf) return;
+    chipsOf = cta;
+    const own = pairs.map(([at, warp], i) => ({ at, warp, i })).filter(({ at }) => at === cta).slice(0, MAXIMUM_CHIPS);
+    const follow = (i: number) => (): void => context.set((m, s) => followWarp(m, s, i));
+    fill(segments, button("all", "all warps in order", follow(-1), { "data-warp": -1 }),
+      ...own.map(({ warp, i }) => button(`w${warp}`, `follow warp ${warp}`, follow(i), { "data-warp": i })));
+  };
   const step = (text: string, title: string, by: number): HTMLElement => (
     button(text, title, () => context.set((m, s) => moveStep(m, s, by)), { class: "step" })
   );
   const element = el("header", { class: "controls" }, step("◀", "one step back (,)", -1), slider,
-    step("▶", "one step on (.)", 1), place, segments);
+    step("▶", "one step on (.)", 1), place, recording.ctas.length > 1 ? ctas : null, segments);
   const update = (state: State): void => {
     slider.value = String(state.step);
     const more = recording.total > last + 1 ? ` (the first ${last + 1} of ${recording.total})` : "";
     place.textContent = `step ${state.step + 1} of ${last + 1}${more}`;
+    chips(currentCta(context.model, state));
+    ctas.value = String(currentCta(context.model, state));
     for (const chip of segments.querySelectorAll<HTMLElement>("[data-warp]")) {
       const current = Number(chip.dataset.warp) === state.warp;
       chip.classList.toggle("current", current);
