@@ -126,6 +126,13 @@ def test_a_trace_made_in_the_cell_is_on_the_card(shell: Shell) -> None:
     assert record["recording"]["total"] > 20
 
 
+def test_trace_records_the_launches_of_the_cell(shell: Shell) -> None:
+    shell.run("%%ttkernel vadd --trace warp\n" + KERNEL + LAUNCH)
+    assert shell.shell.user_ns["o"][99] == 198
+    record = shell.outputs[0]["metadata"][MIME]["record"]
+    assert record["recording"]["level"] == "warp" and record["recording"]["total"] > 20
+
+
 def test_the_cell_is_named_after_its_kernel(shell: Shell) -> None:
     shell.run("%%ttkernel\n" + KERNEL)
     assert shell.cards[0].stages["python"].label == "cell:vadd"

@@ -15,6 +15,7 @@ from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
 
 ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
+_recorded: contextvars.ContextVar[str | None] = contextvars.ContextVar("recording", default=None)
 _chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
 
 
@@ -69,6 +70,21 @@ def backend(name: str) -> Iterator[None]:
         yield
     finally:
         _chosen.reset(token)
+
+
+@contextlib.contextmanager
+def recording(level: str) -> Iterator[None]:
+    """Record what the simulator does in a ``with`` block: `level` is ``warp`` or ``mem``, as for `trace`."""
+    token = _recorded.set(level)
+    try:
+        yield
+    finally:
+        _recorded.reset(token)
+
+
+def recording_level() -> str | None:
+    """The level of the ``with recording(...)`` around a launch, if any."""
+    return _recorded.get()
 
 
 def choose_engine(asked: str | None) -> str:

@@ -14,7 +14,7 @@ from tinyton_lab.frontend import DIALECTS, Runtime
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.kernel.grid import Grid
-from tinyton_lab.kernel.launch import Launch
+from tinyton_lab.kernel.launch import Launch, recording_level
 from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
@@ -118,7 +118,7 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
         passed = [_simulated(types[name], value) for name, value in arguments.items()]
         outcome = simulator.run(
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
-            record=options.get("record"), source_map=lines,
+            record=options.get("record") or recording_level(), source_map=lines,
         )  # fmt: skip
         return Launch(compilation, "sim", tuple(outcome.findings), outcome.counts, outcome.recording)
 

@@ -13,7 +13,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from tinyton_lab import catalogue
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.kernel import Kernel, inspection
-from tinyton_lab.kernel.launch import backend
+from tinyton_lab.kernel.launch import backend, recording
 from tinyton_lab.lab import card, cell, options
 from tinyton_lab.lab.watch import Entry, Watch, watching
 from tinyton_lab.record import text
@@ -33,6 +33,7 @@ class KernelMagics(Magics):
     )
     @argument("--const", nargs="+", default=[], metavar="NAME=VALUE", help="Values of the constexprs, with --sig.")
     @argument("--on", choices=["cpu", "cuda", "sim", "interpreter", "eager"], help="Engine of the cell's launches.")
+    @argument("--trace", choices=["warp", "mem"], help="Run the cell's launches in the simulator and record them.")
     @argument("--target", help="GPU to compile the stages for; sm_80 unless another is named.")
     @argument("--view", help="View that opens first: stages, passes, graph or trace.")
     @argument("--raises", metavar="CODE", help="The cell must raise this fault, which is shown and not raised.")
@@ -105,7 +106,8 @@ class KernelMagics(Magics):
     def _run(self, given: Any, source: str) -> None:
         __tracebackhide__ = True
         name = given.name or cell.kernel_name(source)
-        with backend(given.on) if given.on else nullcontext():
+        engine = given.on or ("sim" if given.trace else None)
+        with backend(engine) if engine else nullcontext(), recording(given.trace) if given.trace else nullcontext():
             cell.run(self._shell(), source, f"cell:{name}" if name else "cell")
 
     def _show(self, watch: Watch, given: Any, view: str, unlaunched: Any) -> None:
