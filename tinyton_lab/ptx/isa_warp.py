@@ -55,7 +55,7 @@ def _shuffle(form: Form) -> LaneFunction:
 def _vote(form: Form) -> LaneFunction:
     mode = form["mode"]
 
-    def run(active: Array, p: Array, *_: Array) -> Array:
+    def run(active: Any, p: Any, *_: Array) -> Array:
         if mode == "ballot":
             return np.broadcast_to(ballot(p & active), p.shape)
         if mode == "any":

@@ -425,7 +425,7 @@ def _atomic_parts(chunk: Chunk, space: str, address: Array, active: Array) -> li
 
 
 def apply_atomic(
-    view: Array, index: Array, operands: list[Array], combine: LaneFunction, word: str, wanted: bool
+    view: Array, index: Array, operands: list[Array], combine: Any, word: str, wanted: bool
 ) -> Array | None:
     """One atomic on `view[index]` for each of the given lanes, in their order."""
     order = np.argsort(index, kind="stable")

@@ -37,6 +37,8 @@ class Chunk:
         "steps",
         "threads",
     )
+    shared: Any
+    local: Any
 
     def __init__(self, launch: Any, first: int, ctas: int, threads: int) -> None:
         self.launch, self.first, self.ctas, self.threads = launch, first, ctas, threads

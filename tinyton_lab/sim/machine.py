@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +115,9 @@ class Machine:
         return True
 
     def missing(self, code: CodeBlock, mask: Array) -> Array:
-        reader, _ = code.meets or (None, 0)
+        if code.meets is None:
+            raise RuntimeError("sim: this block does not wait for lanes")
+        reader, _ = code.meets
         active = np.broadcast_to(mask, self.chunk.shape)
         named = lanes_named(self.chunk, np.where(active, reader(self.chunk.registers), np.uint32(0)))
         live = np.ones(self.chunk.shape, np.bool_) if self.live is None else self.live
@@ -273,6 +276,8 @@ class Machine:
         return blend(mask, new, old)
 
     def call_by_address(self, call: Call, depth: int, mask: Array | None, count: int) -> Place | None:
+        if call.address is None:
+            raise RuntimeError("sim: this call names its routine")
         addresses = np.broadcast_to(call.address(self.chunk.registers), self.chunk.shape)
         active = self.chunk.active() if mask is None else np.broadcast_to(mask, self.chunk.shape)
         for value in np.unique(addresses[active]):
@@ -302,7 +307,7 @@ class Machine:
         numbers = np.unique(np.broadcast_to(sites, chunk.shape)[active])
         for number in numbers:
             site = self.program.sites[int(number)]
-            chosen = active & (sites == number) if len(numbers) > 1 else mask
+            chosen: Any = active & (sites == number) if len(numbers) > 1 else mask
             size = count if len(numbers) == 1 else int(np.count_nonzero(chosen))
             chunk.mask, chunk.merge = chosen, chosen if size != self.live_count else None
             for register in site.saved:
