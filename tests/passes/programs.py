@@ -129,7 +129,7 @@ class Writer:
                 self.statement(depth)
             values = [self.pick(v.type.dtype, v.type.shape) for v in carried if not v.type.is_pointer]
             if len(values) < len(carried):
-                values.append(self.stepped(block.args[-1]))
+                values.append(self.stepped(pointer))
             self.builder.emit(control.yield_, values)
         self.pool, self.pointer = outer, pointer
 
@@ -146,11 +146,14 @@ class Writer:
     def branch(self, depth: int) -> None:
         condition = self.pick(BOOL, ())
         carried = [self.pick(*self.sort()) for _ in range(self.random.randint(0, 2))]
+        carried += [self.pointer] * self.random.randint(0, 1)
         blocks = [Block(), Block()]
         for block in blocks:
             self.inner(block, depth, carried)
         op = self.builder.emit(control.if_, [condition], types=[v.type for v in carried], blocks=blocks)
-        self.pool += op.results
+        self.pool += [value for value in op.results if not value.type.is_pointer]
+        if carried and carried[-1].type.is_pointer:
+            self.pool.append(self.builder.value(memory.load, op.results[-1]))
 
     def loop(self, depth: int) -> None:
         bounds = [self.builder.value(shape.constant, value=v, type=Tile(INT)) for v in (0, 1)]

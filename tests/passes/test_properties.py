@@ -15,7 +15,7 @@ from tinyton_lab.ops import OPS
 from tinyton_lab.passes.outcome import Options
 from tinyton_lab.pipeline import TILE_PASSES, run_tile_passes
 
-SEEDS = range(100)
+SEEDS = range(60)
 ROWS = list({row.function: row for row in TILE_PASSES}.values())
 
 

@@ -68,7 +68,10 @@ class _Splitter(Rewriter):
 
     # -- loops ---------------------------------------------------------------------------------------------------------
     def _step(self, op: Op, rule: Rule) -> None:
-        if op.row is not control.for_ or not any(_is_pointer_tile(value) for value in op.results):
+        if op.row is control.if_ and any(map(_is_pointer_tile, op.results)):
+            self._split_branch(op, rule)
+            return
+        if op.row is not control.for_ or not any(map(_is_pointer_tile, op.results)):
             super()._step(op, rule)
             return
         ops, edges, misses = len(self.builder.block.ops), len(self.new.provenance.edges), len(self.misses)
@@ -76,6 +79,32 @@ class _Splitter(Rewriter):
             del self.builder.block.ops[ops:], self.new.provenance.edges[edges:], self.misses[misses:]
             self.miss("pointers", op, "a pointer tile that it carries is not one base and a distance per element")
             super()._step(op, rule)
+
+    def _split_branch(self, op: Op, rule: Rule) -> None:
+        """Copy a branch that gives bases and distances in place of those pointer tiles that split on both sides."""
+        copy = self.copy(op, rule)
+        self.builder.span, self.builder.parent = op.span, op.uid
+        ends = [block.ops.pop() for block in copy.blocks]
+        pairs = [[self.split_of(end.operands[index]) for end in ends] for index in range(len(op.results))]
+        for block, end, side in zip(copy.blocks, ends, (0, 1)):
+            values: list[Value | None] = []
+            with self.builder.inside(block):
+                for value, pair in zip(end.operands, pairs):
+                    split = pair[side] if all(pair) else None
+                    values += [value] if split is None or value is None else self.parts(split, value.type)
+            block.ops.append(Op(end.row, tuple(values), (), end.attrs, (), end.uid, end.span))
+        types = tuple(value.type for value in copy.blocks[0].terminator.inputs)
+        branch = Op(op.row, copy.operands, types, op.attrs, copy.blocks, op.uid, op.span)
+        self.builder.block.ops.append(branch)
+        results = iter(branch.results)
+        for old, pair in zip(op.results, pairs):
+            first = next(results)
+            self.renewed[old] = self.joined(Split(first, next(results)), old.type) if all(pair) else first
+        self.builder.parent = 0
+
+    def parts(self, split: Split, type: Tile) -> list[Value]:
+        """The base, and the distances as i64."""
+        return [split.base, self.widened(self.distance_or_zero(split, type.shape))]
 
     def fill(self, source: Block, target: Block, rule: Rule) -> None:
         """Rewrite the ops of a block into a new one."""
@@ -128,10 +157,7 @@ class _LoopSplit:
         split = self.splitter.split_of(value)
         if split is None:
             return None
-        if self.uniform[index]:
-            return [split.base]
-        distance = self.splitter.distance_or_zero(split, value.type.shape)
-        return [split.base, self.splitter.widened(distance)]
+        return [split.base] if self.uniform[index] else self.splitter.parts(split, value.type)
 
     def _whole(self, index: int, parts: list[Value]) -> Value:
         """The carried value again from what stands for it inside or behind the loop."""
