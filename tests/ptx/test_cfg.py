@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tinyton_lab.base.diagnostics import TinytonError
-from tinyton_lab.ptx.cfg import blocks, flatten
+from tinyton_lab.ptx.cfg import blocks, flatten, post_dominators
 from tinyton_lab.ptx.parse import parse
 
 HEAD = ".version 8.0 .target sm_80 .address_size 64\n.entry k() {\n.reg .pred %p<4>; .reg .b32 %r<4>;\n"
@@ -21,8 +21,8 @@ def test_diamond_meets_at_its_post_dominator():
     _, found = cut("@%p1 bra L; mov.b32 %r1, 1; bra E; L: mov.b32 %r1, 2; E: mov.b32 %r2, %r1; ret;")
     entry = found[0]
     assert len(entry.successors) == 2
-    meeting = entry.post_dominator
-    assert all(found[s].post_dominator == meeting for s in entry.successors)
+    meeting = post_dominators(found)[entry.index]
+    assert all(post_dominators(found)[s] == meeting for s in entry.successors)
     assert meeting > max(entry.successors)
 
 
@@ -31,7 +31,7 @@ def test_loop_body_comes_before_what_follows():
     by_first = {block.first: block for block in found}
     assert by_first[0].index < by_first[2].index
     assert set(by_first[0].successors) == {by_first[0].index, by_first[2].index}
-    assert by_first[0].post_dominator == by_first[2].index
+    assert post_dominators(found)[by_first[0].index] == by_first[2].index
 
 
 def test_barriers_and_calls_end_blocks():
@@ -58,3 +58,32 @@ def test_unknown_label():
     with pytest.raises(TinytonError) as caught:
         cut("bra nowhere;")
     assert caught.value.code == "TT6005"
+
+
+def test_what_follows_a_loop_comes_after_all_of_it():
+    flat, found = cut(
+        "T: @%p1 bra E; @%p2 bra B; mov.b32 %r1, 1; bra N; B: mov.b32 %r1, 2; N: bra T; E: mov.b32 %r2, 0; ret;"
+    )
+    place = {block.first: block.index for block in found}
+    after = place[6]
+    assert all(place[first] < after for first in place if first < 6)
+
+
+def test_inner_loops_stay_together():
+    _, found = cut("A: mov.b32 %r1, 0; B: add.s32 %r1, %r1, 1; @%p1 bra B; @%p2 bra A; ret;")
+    place = {block.first: block.index for block in found}
+    assert place[0] < place[1] < place[3] < place[4]
+
+
+def test_dead_code_comes_last():
+    _, found = cut("bra E; X: mov.b32 %r1, 0; bra X; E: ret;")
+    place = {block.first: block.index for block in found}
+    assert place[0] == 0 and place[3] < place[1]
+
+
+def test_deep_loops_do_not_recurse():
+    depth = 1000
+    body = "".join(f"L{n}: add.s32 %r1, %r1, 1;" for n in range(depth))
+    body += "".join(f"@%p1 bra L{n};" for n in reversed(range(depth)))
+    _, found = cut(body + "ret;")
+    assert [block.index for block in found] == [*range(len(found))]

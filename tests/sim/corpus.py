@@ -41,7 +41,7 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def prepare(kernel: str, opened: Module | None = None) -> tuple[Callable[..., Launch], dict[str, np.ndarray]]:
-    """A function that launches a kernel of the corpus (with options of `Module.launch`), and its buffers."""
+    """A function that launches a kernel of the corpus (options as of `Module.launch`), and the buffers it works on."""
     row = KERNELS[kernel]
     manifest = json.loads((ROOT / row["manifest"]).read_text())
     with np.load(ROOT / row["data"]) as data:

@@ -36,9 +36,9 @@ def lanes(
     number = len(arrays)
     store = (
         f"mov.u32 %r38, %ctaid.x; mov.u32 %r39, %ntid.x; mad.lo.u32 %r38, %r38, %r39, %r0;\n"
-        f"mul.wide.u32 %d39, %r38, {size}; add.u64 %d39, %d39, %d{number}; st.global.b{8 * size} [%d39], {result};"
+        f"mul.wide.u32 %d39, %r38, {size}; add.u64 %d39, %d39, %d37; st.global.b{8 * size} [%d39], {result};"
     )
-    run(body + "\n" + store, *arrays, out, block=block, before=before, grid=grid)
+    run(f"mov.u64 %d37, %d{number};\n" + body + "\n" + store, *arrays, out, block=block, before=before, grid=grid)
     return out
 
 

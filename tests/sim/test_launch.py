@@ -160,8 +160,11 @@ def test_read_only_arrays():
 
 def test_masked_lanes_may_point_anywhere():
     x = np.arange(8, dtype=np.int32)
-    run("setp.lt.u32 %p1, %r0, 8; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0;"
-        "@%p1 ld.global.b32 %r1, [%d1]; add.s32 %r1, %r1, 1; @%p1 st.global.b32 [%d1], %r1;", x)  # fmt: skip
+    run(
+        "setp.lt.u32 %p1, %r0, 8; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0;"
+        "@%p1 ld.global.b32 %r1, [%d1]; add.s32 %r1, %r1, 1; @%p1 st.global.b32 [%d1], %r1;",
+        x,
+    )
     assert x.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
@@ -181,16 +184,24 @@ def test_bytes_between_elements_are_foreign():
 def test_negative_strides():
     base = np.arange(32, dtype=np.int32)
     out = np.zeros(32, np.int32)
-    run("mul.wide.u32 %d2, %r0, 4; sub.u64 %d3, %d0, %d2; ld.global.b32 %r1, [%d3];"
-        "add.u64 %d4, %d1, %d2; st.global.b32 [%d4], %r1;", base[::-1], out)  # fmt: skip
+    run(
+        "mul.wide.u32 %d2, %r0, 4; sub.u64 %d3, %d0, %d2; ld.global.b32 %r1, [%d3];"
+        "add.u64 %d4, %d1, %d2; st.global.b32 [%d4], %r1;",
+        base[::-1],
+        out,
+    )
     assert np.array_equal(out, base[::-1])
     fault("TT6010", "ld.global.b32 %r1, [%d0+4];", base[::-1], out)
 
 
 def test_overlapping_arguments_share_memory():
     base = np.arange(40, dtype=np.int32)
-    run("mul.wide.u32 %d2, %r0, 4; add.u64 %d3, %d0, %d2; ld.global.b32 %r1, [%d3];"
-        "add.u64 %d3, %d1, %d2; st.global.b32 [%d3], %r1;", base[:32], base[8:])  # fmt: skip
+    run(
+        "mul.wide.u32 %d2, %r0, 4; add.u64 %d3, %d0, %d2; ld.global.b32 %r1, [%d3];"
+        "add.u64 %d3, %d1, %d2; st.global.b32 [%d3], %r1;",
+        base[:32],
+        base[8:],
+    )
     assert base.tolist() == [*range(8), *range(32)]
 
 

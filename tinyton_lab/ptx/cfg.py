@@ -11,6 +11,7 @@ from tinyton_lab.ptx.syntax import Function, Instruction, Label, Module, Name, S
 
 _NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]*)$")
 _ENDS = ("bra", "brx", "ret", "exit", "call", "bar", "barrier")
+_DEEPEST_LOOP = 64
 # Warp instructions start a block of their own, so that lanes named by their mask can be waited for there.
 MEETS = ("shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix", "stmatrix", "elect", "wgmma", "movmatrix")
 
@@ -75,16 +76,13 @@ class Flat:
 class Block:
     """Instructions ``first`` to ``last`` (exclusive), always executed together, and where control goes next.
 
-    `rank` is the place in reverse post-order; `post_dominator` the block where diverged lanes
-    meet again (-1: the exit).
+    `index` is the place in the order of `blocks`.
     """
 
     index: int
     first: int
     last: int
     successors: tuple[int, ...]
-    rank: int
-    post_dominator: int
 
 
 def flatten(module: Module, function: Function) -> Flat:
@@ -145,7 +143,7 @@ def _label(module: Module, names: Names, name: str, instruction: Instruction) ->
 
 
 def blocks(module: Module, flat: Flat) -> tuple[Block, ...]:
-    """Cut a function into basic blocks, numbered in reverse post-order from the entry.
+    """Cut a function into basic blocks, numbered so that loops stay together and joins come after what they join.
 
     Barriers and calls end a block, so that threads can wait or leave between blocks only.
     """
@@ -166,14 +164,13 @@ def blocks(module: Module, flat: Flat) -> tuple[Block, ...]:
     for number, start in enumerate(bounds):
         end = bounds[number + 1] if number + 1 < len(bounds) else start
         edges.append(_successors(flat, jumps, first_of, start, end))
-    order = _reverse_post_order(edges)
+    order = _weak_order(edges)
     place = {old: new for new, old in enumerate(order)}
     ordered = [tuple(place[s] for s in edges[old]) for old in order]
-    meeting = _post_dominators(ordered)
     found = []
     for new, old in enumerate(order):
         last = bounds[old + 1] if old + 1 < len(bounds) else bounds[old]
-        found.append(Block(new, bounds[old], last, ordered[new], new, meeting[new]))
+        found.append(Block(new, bounds[old], last, ordered[new]))
     return tuple(found)
 
 
@@ -190,31 +187,81 @@ def _successors(
     return tuple(dict.fromkeys([*follow, *(first_of[t] for t in jumps.get(end - 1, ()))]))
 
 
-def _reverse_post_order(edges: list[tuple[int, ...]]) -> list[int]:
-    """Blocks that nothing reaches come last, in text order."""
-    seen: set[int] = set()
+def _weak_order(edges: list[tuple[int, ...]]) -> list[int]:
+    """A topological order in which each loop's blocks stay together, its header first (Bourdoncle's weak order).
+
+    Lanes that left a loop therefore wait behind it for those still inside. Blocks that nothing reaches come last.
+    """
     order: list[int] = []
-    for root in (0, *range(len(edges))):
-        if root in seen:
-            continue
-        stack: list[tuple[int, Iterator[int]]] = [(root, iter(edges[root]))]
-        seen.add(root)
-        local: list[int] = []
-        while stack:
-            node, rest = stack[-1]
-            following = next((n for n in rest if n not in seen), None)
-            if following is None:
-                local.append(node)
-                stack.pop()
-            else:
-                seen.add(following)
-                stack.append((following, iter(edges[following])))
-        order += reversed(local)
+    groups = _components(list(range(len(edges))), edges)
+    work = [(component, 0) for group in reversed(groups) for component in reversed(group)]
+    while work:
+        (header, *rest), depth = work.pop()
+        order.append(header)
+        if depth >= _DEEPEST_LOOP:
+            order += rest
+        elif rest:
+            inner = [component for group in reversed(_components(rest, edges)) for component in group]
+            work += [(component, depth + 1) for component in reversed(inner)]
     return order
 
 
-def _post_dominators(edges: list[tuple[int, ...]]) -> list[int]:
-    """The immediate post-dominator of each block (Cooper, Harvey, Kennedy on the reversed graph); -1 is the exit."""
+def _components(nodes: list[int], edges: list[tuple[int, ...]]) -> list[list[list[int]]]:
+    """Strongly connected components among `nodes` (Tarjan), each from its first-reached block.
+
+    One group per node from which the search started, each in topological order; later groups may lead to earlier ones.
+    """
+    inside = set(nodes)
+    number: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    stack: list[int] = []
+    waiting: set[int] = set()
+    groups: list[list[list[int]]] = []
+    calls: list[tuple[int, Iterator[int]]] = []
+
+    def enter(node: int) -> None:
+        number[node] = lowest[node] = len(number)
+        stack.append(node)
+        waiting.add(node)
+        calls.append((node, iter(edges[node])))
+
+    for root in nodes:
+        if root in number:
+            continue
+        found: list[list[int]] = []
+        enter(root)
+        while calls:
+            node, rest = calls[-1]
+            following = next((n for n in rest if n in inside and (n not in number or n in waiting)), None)
+            if following is None:
+                calls.pop()
+                if calls:
+                    lowest[calls[-1][0]] = min(lowest[calls[-1][0]], lowest[node])
+                if lowest[node] == number[node]:
+                    found.append(_pop_to(stack, node, waiting))
+            elif following in number:
+                lowest[node] = min(lowest[node], number[following])
+            else:
+                enter(following)
+        groups.append(found[::-1])
+    return groups
+
+
+def _pop_to(stack: list[int], node: int, waiting: set[int]) -> list[int]:
+    """Take the top of the stack down to `node`: a finished component, first-reached block first."""
+    component: list[int] = []
+    while not component or component[-1] != node:
+        component.append(stack.pop())
+        waiting.discard(component[-1])
+    return component[::-1]
+
+
+def post_dominators(cut: tuple[Block, ...]) -> list[int]:
+    """The block where lanes that diverged in each block meet again at the latest; -1 is the exit.
+
+    Immediate post-dominators by Cooper, Harvey and Kennedy's iteration on the reversed graph.
+    """
+    edges = [block.successors for block in cut]
     count = len(edges)
     exit_ = count
     forward = [tuple(e) if e else (exit_,) for e in edges] + [()]

@@ -87,6 +87,8 @@ def alignment(variable: Variable) -> int:
 def size_of(variable: Variable) -> int:
     """The bytes of a declared variable; 0 for unsized arrays."""
     size = TYPES[variable.type].bytes * max(variable.vector, 1)
+    if variable.shape == (0,) and variable.initial is not None:
+        return size * sum(len(item) - 1 if isinstance(item, str) else 1 for item in variable.initial)
     for bound in variable.shape or ():
         size *= bound
     return size
@@ -289,8 +291,7 @@ class Program:
         type_, at = TYPES[variable.type], 0
         for value in self._values(variable.initial or (), type_):
             piece = value if isinstance(value, bytes) else np.asarray(value).tobytes()
-            if at + len(piece) > len(data):
-                break
+            piece = piece[: len(data) - at]
             data[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
             at += len(piece)
 
