@@ -126,8 +126,9 @@ def _native_function(request: Request, compilation: Compilation) -> Function:
 
 
 def _compile_assembly(request: Request, compilation: Compilation) -> None:
-    text = compilation.artifacts["cpu"].assembly()
-    _add(compilation, Stage("cpu_asm", "asm", text, doc="Machine code of the native engine."))
+    text, uids = compilation.artifacts["cpu"].assembly()
+    lines = tuple((uid,) if uid else () for uid in uids)
+    _add(compilation, Stage("cpu_asm", "asm", text, lines, doc="Machine code of the native engine."))
 
 
 def _compile_gpu(request: Request, compilation: Compilation) -> None:

@@ -276,3 +276,11 @@ def test_unchecked_code_is_the_same_without_checks() -> None:
     out = np.zeros_like(x)
     run_natively(copy(PLUS_ITSELF), (3, 1, 1), x, out, 150, 0, checked=False)
     np.testing.assert_array_equal(out, 2 * x)
+
+
+def test_misaligned_arrays_are_refused() -> None:
+    raw = np.zeros(64, np.uint8)
+    x = raw[raw.ctypes.data % 4 + 1 :][:40].view(np.float32)
+    with pytest.raises(TinytonError, match="TT4002: this would store at byte 0 of x"):
+        run_natively(STORE_ONE, ONE, x, 0, 1)
+    assert not raw.any()

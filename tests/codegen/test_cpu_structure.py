@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.codegen.native_runs import ONE, agree, run_natively
+from tests.codegen.native_runs import ONE, agree, parse, run_natively
 from tinyton_lab.base.dtypes import DTYPES
+from tinyton_lab.codegen.cpu import compile
 
 
 def spell(shape: tuple[int, ...], dtype: str) -> str:
@@ -347,3 +348,40 @@ def test_expensive_values_are_kept_and_shared() -> None:
 """
     x: Any = np.where(numbers(1200, "f32") > 0, 0.5, -0.5).astype(np.float32)
     agree(kernel((40, 30), (40, 30), body), ONE, x, np.zeros(1200, np.float32))
+
+
+def test_the_same_function_gives_the_same_text() -> None:
+    text = kernel((6, 8), (6, 8), MIXED)
+    first, second = (compile(parse(text)) for _ in range(2))
+    assert first.text == second.text and first.line_uids == second.line_uids
+
+
+def test_assembly_knows_the_ops_of_its_lines() -> None:
+    text = kernel((6, 8), (6, 8), MIXED)
+    code = compile(parse(text))
+    assembly, uids = code.assembly()
+    lines = assembly.splitlines()
+    assert len(lines) == len(uids)
+    ops = {op.uid for op in parse(text).walk()}
+    assert set(uids) - {0} <= ops
+    sums = [line for line, uid in zip(lines, uids) if uid in ops and ("addps" in line or "fadd" in line)]
+    assert sums
+
+
+def test_products_are_fused_only_on_request() -> None:
+    text = """\
+kernel @k(%x: ptr<f32>, %o: ptr<f32>) {
+  %1 = range {start = 0, end = 64} : tile<64xi32>
+  %2 = load %x, distance=%1 : tile<64xf32>
+  %3 = mul %2, %2 : tile<64xf32>
+  %4 = add %3, %2 : tile<64xf32>
+  store %o, %4, distance=%1
+}
+"""
+    x = np.random.default_rng(1).random(64, np.float32)
+    plain, fused = np.zeros_like(x), np.zeros_like(x)
+    run_natively(text, ONE, x, plain)
+    run_natively(text.replace(") {\n", ") {fp_fusion = true} {\n", 1), ONE, x, fused)
+    exact = (x.astype(np.float64) * x + x).astype(np.float32)
+    np.testing.assert_array_equal(plain, x * x + x)
+    assert np.abs(fused - exact).max() <= np.abs(plain - exact).max() and (fused != plain).any()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
@@ -15,11 +16,12 @@ from struct import Struct
 from typing import Any
 
 from tinyton_lab.base import knobs
-from tinyton_lab.base.access import out_of_bounds
+from tinyton_lab.base.access import misaligned, out_of_bounds
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.source import Span
 from tinyton_lab.llvm import native
+from tinyton_lab.llvm.text import with_debug_lines
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.buffers import Buffer
 
@@ -46,11 +48,15 @@ class CpuParameter:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An op that touches memory: where it was written, ``load`` or ``store``, and how many bytes an element has."""
+    """An op that touches memory: where it was written, ``load`` or ``store``, and how many bytes an element has.
+
+    `parameters` are those its pointer may come from.
+    """
 
     span: Span | None
     action: str
     element_bytes: int
+    parameters: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +88,33 @@ class CpuCode:
     machine: native.Machine
     accesses: Mapping[int, Access] = field(default_factory=dict[int, Access])
 
-    def assembly(self) -> str:
-        """The machine code as assembler text; made when asked for."""
-        return native.session(self.machine).assembly(self.text)
+    def assembly(self) -> tuple[str, tuple[int, ...]]:
+        """The machine code as assembler text, and the op of each of its lines (0: none); made when asked for."""
+        marked = (
+            f"{line}, !dbg !{{{uid}}}" if uid else line for line, uid in zip(self.text.splitlines(), self.line_uids)
+        )
+        module = with_debug_lines("\n".join(marked) + "\n", self.name, "run")
+        return _listing(native.session(self.machine).assembly(module))
+
+
+def _listing(assembly: str) -> tuple[str, tuple[int, ...]]:
+    """Read the op numbers off the line directives, and leave out what only a debugger wants."""
+    lines: list[str] = []
+    uids: list[int] = []
+    current = 0
+    for line in assembly.splitlines():
+        located = _LOCATION.match(line)
+        if located is not None:
+            current = int(located[1])
+        elif not _NOISE.match(line):
+            lines.append(line)
+            current = 0 if line.startswith(("enter:", "poll:", "check.", "extent.")) else current
+            uids.append(current if line.startswith("\t") and not line.startswith("\t.") else 0)
+    return "\n".join(lines) + "\n", tuple(uids)
+
+
+_LOCATION = re.compile(r"\s+\.loc\s+\d+\s+(\d+)")
+_NOISE = re.compile(r"\s+\.(cfi_|file|ident)|\.Ltmp|\.Lfunc_(begin|end)|\s*$")
 
 
 _VIEWS: dict[tuple[int, ...], array[int]] = {}  # tables stay: a running kernel may read them
@@ -105,7 +135,8 @@ class CpuKernel:
     ``launch(grid, values)`` runs it: `grid` is three positive ints, `values` the arguments' slots in order, flat: for a
     pointer ``address, first, limit, view`` (see `pointer_slots`; for a gapless array ``address, address, bytes, 0``),
     for a scalar its value (a float as a Python float; f16, bf16 and fp8 as their bits). The caller keeps the arrays
-    alive. Raises TT4001 for an access outside its array; KeyboardInterrupt ends a launch within a second.
+    alive. Raises TT4001 for an access outside its array, TT4002 for an array whose elements are not aligned;
+    KeyboardInterrupt ends a launch within a second.
     """
 
     def __init__(self, code: CpuCode) -> None:
@@ -127,20 +158,35 @@ class CpuKernel:
         if total > 1 and total * self.code.work >= PARALLEL_UNITS and (threads := thread_count()) > 1:
             chunk = max(total // (threads * _CHUNKS_PER_THREAD), 1)
             self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, *values)
-            faults = self._run_shared(current, threads)
+            faults = self._run_shared(current, threads, values)
         else:
             self._pack(current.slots, _JOB_AT, 0, total, total, 0, x, y, z, *values)
-            faults = [current.fault()] if self._enter(current.address) == frame.FAULT else []
+            code = self._enter(current.address)
+            faults = self._faults(code, current, values) if code else None
         frames.append(current)
         if faults:
             raise self._fault(min(faults), grid, values)
 
-    def _run_shared(self, current: Frame, threads: int) -> list[tuple[int, ...]]:
+    def _faults(self, code: int, current: Frame, values: Sequence[Any]) -> list[tuple[int, ...]]:
+        """What a native run that ended with `code` has to report. Raises TT4002 for an argument that is not aligned."""
+        if code == frame.MISALIGNED:
+            raise self._misaligned(values)
+        return [current.fault()] if code == frame.FAULT else []
+
+    def _misaligned(self, values: Sequence[Any]) -> TinytonError:
+        extents = self._extents(values)
+        for access in self.code.accesses.values():
+            for parameter in access.parameters:
+                address, size = extents[parameter].address, access.element_bytes
+                if address % size:
+                    return misaligned(access.span, access.action, address, size, extents[parameter])
+        raise RuntimeError("cpu: an argument is misaligned, and none is")
+
+    def _run_shared(self, current: Frame, threads: int, values: Sequence[Any]) -> list[tuple[int, ...]]:
         job = _Job(self.run, current, self.code.scratch_bytes)
         _POOL.offer(job, threads - 1)
         try:
-            if self._enter(current.address) == frame.FAULT:
-                job.faults.append(current.fault())
+            job.faults += self._faults(self._enter(current.address), current, values)
         except BaseException:
             current.stop()
             raise

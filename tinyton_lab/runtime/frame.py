@@ -28,7 +28,7 @@ ADDRESS, FIRST, LIMIT, VIEW = 0, 1, 2, 3  # address given; first byte; bytes fro
 POINTER_SLOTS = 4
 
 # What a native entry returns.
-DONE, FAULT, STOPPED = 0, 1, 2
+DONE, FAULT, STOPPED, MISALIGNED = 0, 1, 2, 3
 
 BUDGET_UNITS = 1 << 25  # lane operations between two looks for an interrupt: some milliseconds
 

@@ -19,9 +19,9 @@ class Code(Builder):
     arguments live. Control flow ends in the labels ``fault`` and ``stopped``, which `module.py` writes.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, fusion: bool = False) -> None:
         super().__init__("cpu")
-        self.machine = machine
+        self.machine, self.fusion = machine, fusion
         self.variables: list[str] = []
         self.entry: list[str] = []
         self.scratch_bytes = ALIGNMENT  # its first bytes are where masked-off lanes go
@@ -65,6 +65,11 @@ class Code(Builder):
         at = self.scratch_bytes
         self.scratch_bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return at
+
+    def binary(self, op: str, x: Register, y: Register) -> Register:
+        """An instruction of two operands; with `fusion` a product may be fused with the sum it goes into."""
+        fuses = self.fusion and op in ("fadd", "fsub", "fmul")
+        return super().binary(f"{op} contract" if fuses else op, x, y)
 
     # -- memory -------------------------------------------------------------------------------------------------------
     def offset(self, pointer: Register, distance: int | Register, element: str = "i8") -> Register:

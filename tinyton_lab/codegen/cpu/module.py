@@ -13,6 +13,7 @@ from tinyton_lab.codegen.cpu.values import Values
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.types import Pointer
 from tinyton_lab.llvm import native
+from tinyton_lab.llvm.text import Register
 from tinyton_lab.ops import memory as memory_ops
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.cpu import Access, CpuCode, CpuParameter
@@ -26,7 +27,7 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     `checked` compares every access with its array. Raises RuntimeError for ops this engine cannot run.
     """
     machine = machine or native.host()
-    code = Code(machine)
+    code = Code(machine, bool(function.attrs.get("fp_fusion")))
     parameters = tuple(_parameter(value.name, value.type.element) for value in function.body.args)
     plan = clusters.plan(function)
     values = Values(code, plan.roots, _slots(parameters), checked)
@@ -34,6 +35,8 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     memory = Memory(values, checks)
     regions = Regions(values, memory, plan)
     _arguments(values, function, parameters)
+    accesses = _accesses(function, checks)
+    odd = _misalignment(values, accesses) if checked else Register("0", "i64")
     with code.hoisted():
         regions.budget = code.variable(code.i64(frame.BUDGET_UNITS))
     code.scratch(0)
@@ -42,10 +45,8 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     code.uid = 0
     regions.poll(work)
     code.branch("next")
-    text, uids = _split(_module(code, checks))
-    return CpuCode(
-        function.name, text, uids, parameters, code.scratch_bytes, work, checked, machine, _accesses(function)
-    )
+    text, uids = _split(_module(code, checks, odd))
+    return CpuCode(function.name, text, uids, parameters, code.scratch_bytes, work, checked, machine, accesses)
 
 
 def _parameter(name: str, element: DType | Pointer) -> CpuParameter:
@@ -77,21 +78,39 @@ def _arguments(values: Values, function: Function, parameters: tuple[CpuParamete
         at += frame.POINTER_SLOTS if parameter.pointer else 1
 
 
-def _accesses(function: Function) -> dict[int, Access]:
+def _misalignment(values: Values, accesses: dict[int, Access]) -> Register:
+    """Not zero where the address of an array that is accessed is no multiple of its elements' size."""
+    b = values.code
+    needed: dict[int, int] = {}
+    for access in accesses.values():
+        for parameter in access.parameters:
+            needed[parameter] = max(needed.get(parameter, 1), access.element_bytes)
+    total = b.i64(0)
+    for parameter, size in needed.items():
+        if size > 1:
+            address = b.job_slot(values.pointers[parameter] + frame.ARGUMENTS)
+            with b.hoisted():
+                odd = b.binary("and", address, b.i64(size - 1))
+                total = odd if total.text == "0" else b.binary("or", total, odd)
+    return total
+
+
+def _accesses(function: Function, checks: extents.Extents) -> dict[int, Access]:
     found: dict[int, Access] = {}
     for op in function.walk():
         if op.row in (memory_ops.load, memory_ops.store):
             pointer = op.operand("pointer")
             if pointer is not None and isinstance(pointer.type.element, Pointer):
-                found[op.uid] = Access(op.span, op.row.name, pointer.type.element.element.bytes)
+                size, roots = pointer.type.element.element.bytes, checks.values.roots.get(pointer)
+                found[op.uid] = Access(op.span, op.row.name, size, tuple(sorted(roots or ())))
     return found
 
 
-def _module(code: Code, checks: extents.Extents) -> list[str]:
+def _module(code: Code, checks: extents.Extents, odd: Register) -> list[str]:
     """All lines of the module; op numbers are still marked on them."""
     body = "\n".join([*code.variables, *code.entry])
     lines = _RUN.format(
-        prologue=body, body="\n".join(code.lines), **{name: 8 * slot for name, slot in _SLOTS.items()}
+        prologue=body, odd=odd.text, body="\n".join(code.lines), **{name: 8 * slot for name, slot in _SLOTS.items()}
     ).splitlines()
     lines += _ENTER.format(
         **{name: 8 * slot for name, slot in _SLOTS.items()}, job_at=8 * frame.THREAD_SLOTS
@@ -138,7 +157,10 @@ entry:
   %chunk.at = getelementptr i8, ptr %job, i64 {chunk}
   %total = load i64, ptr %total.at, align 8
   %chunk = load i64, ptr %chunk.at, align 8
-  br label %grab
+  %aligned = icmp eq i64 {odd}, 0
+  br i1 %aligned, label %grab, label %misaligned
+misaligned:
+  ret i32 3
 grab:
   %lowest = atomicrmw add ptr %next.at, i64 %chunk monotonic
   %some = icmp slt i64 %lowest, %total

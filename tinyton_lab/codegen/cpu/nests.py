@@ -99,7 +99,7 @@ class Nest:
         self._rest(cursor, lanes, accumulators)
 
     def _stream(self, cursor: Register, lanes: int, unroll: int) -> None:
-        """Where the output is big, write past the cache: a masked vector up to the first aligned place, then whole ones."""
+        """Where the output is big, write past the cache: a masked vector up to an aligned place, then whole vectors."""
         b = self.values.code
         row = self._streamed(lanes)
         if row is None:
@@ -109,7 +109,7 @@ class Nest:
             odd = b.binary("and", b.binary("sub", b.i64(0), address), b.i64(lanes * size - 1))
             odd = b.smaller(b.binary("udiv", odd, b.i64(size)), self.limit)
             with b.when(b.compare("icmp ne", odd, b.i64(0))):
-                active = b.compare("icmp slt", b.iota("i64", lanes), b.splat(odd, lanes))
+                active = self._first(odd, lanes)
                 self._body(Position(b.i64(0), lanes, active), [])
             b.set(cursor, odd)
             self._whole(cursor, lanes * unroll, lanes, unroll, [], streaming=True)
@@ -147,8 +147,13 @@ class Nest:
                 self._body(Position(at, 0), [each[-1] for each in accumulators])
                 return
             left = b.binary("sub", self.limit, at)
-            active = b.compare("icmp slt", b.iota("i64", lanes), b.splat(left, lanes))
+            active = self._first(left, lanes)
             self._body(Position(at, lanes, active), [each[0] for each in accumulators])
+
+    def _first(self, count: Register, lanes: int) -> Register:
+        """The first `count` lanes."""
+        b = self.values.code
+        return b.compare("icmp slt", b.iota("i32", lanes), b.splat(b.convert("trunc", count, "i32"), lanes))
 
     # -- the body -----------------------------------------------------------------------------------------------------
     def _body(self, position: Position, accumulators: list[Accumulator]) -> None:
