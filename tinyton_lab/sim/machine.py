@@ -91,7 +91,7 @@ class Machine:
         for place in order:
             if self.ready(place):
                 return place
-        self.stuck(order)
+        # Every group waits for lanes that wait elsewhere: the first one goes on without them.
         return order[0]
 
     def ready(self, place: Place) -> bool:
@@ -123,20 +123,22 @@ class Machine:
         live = np.ones(self.chunk.shape, np.bool_) if self.live is None else self.live
         return named & live & ~active
 
-    def stuck(self, order: list[Place]) -> None:
-        """Every group waits for lanes that wait elsewhere: note it, then let the first one go."""
-        code = self.code[order[0][1]]
-        missing = self.missing(code, self.groups[order[0]][0])
-        _, cta, thread = faults.place(self.chunk, missing, None)
-        line = code.meets[1] if code.meets else 0
+    def absent(self, code: CodeBlock, mask: Array) -> None:
+        """Note a warp instruction that names threads which are not there: elsewhere, or gone."""
+        reader, line = code.meets or (None, 0)
+        active = np.broadcast_to(mask, self.chunk.shape)
+        named = lanes_named(self.chunk, np.where(active, reader(self.chunk.registers), np.uint32(0)))
+        missing = named & ~active & (np.arange(self.chunk.threads) < self.threads)
+        if missing.any():
+            self.note_partial(line, missing, code.details[0].instruction.opcode, "all lanes that its mask names")
+
+    def note_partial(self, line: int, missing: Array, opcode: str, wanted: str) -> None:
+        lane = int(np.flatnonzero(missing)[0])
+        cta, thread = divmod(lane, self.chunk.threads)
+        gone = int(np.count_nonzero(missing[cta].reshape(-1, 32)[thread // 32]))
+        where = faults.where(self.chunk, cta, thread)
         self.chunk.launch.find(
-            "error",
-            "TT6024",
-            line,
-            faults.where(self.chunk, cta, thread),
-            mnemonic=code.details[0].instruction.opcode,
-            wanted="all lanes that its mask names",
-            found="some of them",
+            "error", "TT6024", line, where, mnemonic=opcode, wanted=wanted, found=f"{32 - gone} lanes of the warp"
         )
 
     held: tuple[Place, Array] | None = None
@@ -156,6 +158,8 @@ class Machine:
             chunk.mask = mask
             chunk.merge = None if count == self.live_count else mask
             launch.count(code, count, mask, chunk)
+            if mask is not None and code.meets is not None:
+                self.absent(code, mask)
             if chunk.recording:
                 launch.recorder.block(chunk, code)
             else:
@@ -341,6 +345,8 @@ class Machine:
         return self.live is None and bool(np.all(counts == self.threads))
 
     def arrive(self, barrier: Barrier, number: int, place: Place, lanes: Array) -> None:
+        if barrier.aligned:
+            self.check_aligned(barrier, lanes)
         waiting = self.barriers.setdefault(number, Waiting(self.chunk.shape))
         waiting.arrived += self.in_warps(lanes) if barrier.count is not None else lanes.sum(axis=1)
         if barrier.count is not None:
@@ -354,6 +360,15 @@ class Machine:
             waiting.lanes |= lanes
             waiting.places.append((place, lanes, barrier))
         self.release(number)
+
+    def check_aligned(self, barrier: Barrier, lanes: Array) -> None:
+        """Note a warp of which only some lanes execute an aligned barrier (PTX ISA 9.7.13.1)."""
+        live = np.ones(self.chunk.shape, np.bool_) if self.live is None else self.live
+        here, missing = lanes.reshape(-1, 32), (live & ~lanes).reshape(-1, 32)
+        partial = here.any(axis=1) & missing.any(axis=1)
+        if partial.any():
+            late = (missing & partial[:, None]).reshape(self.chunk.shape)
+            self.note_partial(barrier.line, late, "an aligned barrier", "all lanes of a warp together")
 
     def in_warps(self, lanes: Array) -> Array:
         """Arrivals at a barrier with a count: a warp all of whose live lanes are there counts 32 (PTX ISA 9.7.13.1)."""
