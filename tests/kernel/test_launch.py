@@ -170,3 +170,12 @@ def test_an_empty_grid_runs_nothing() -> None:
     out = np.zeros(8, np.int32)
     scale[(0,)](out, out, 8)
     assert not out.any()
+
+
+def test_bounds_checks_can_be_turned_off_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    assert repr(scale[(1,)](x, out, 8)) == "<Launch of scale on cpu>"
+    assert repr(scale[(1,)](x, out, 8, checked=False)) == "<Launch of scale on cpu, unchecked>"
+    monkeypatch.setenv("TINYTON_CPU_CHECKED", "0")
+    assert repr(scale[(1,)](x, out, 8)) == "<Launch of scale on cpu, unchecked>"
+    assert repr(scale[(1,)](x, out, 8, checked=True)) == "<Launch of scale on cpu>"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any
 
 # Each launch asks whether a variable is set. The table behind `os.environ` answers that ten times faster than
 # `os.environ` itself, which raises and catches an exception for a variable that is not.
 _ENVIRONMENT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
-_encode: Callable[[str], Any] = cache(getattr(os.environ, "encodekey", str))
+_encode: Callable[[str], Any] = getattr(os.environ, "encodekey", str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +21,13 @@ class Knob:
     kind: str
     default: str
     doc: str
+    key: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", _encode(self.variable))
 
     def text(self) -> str:
-        found = _ENVIRONMENT.get(_encode(self.variable))
-        return self.default if found is None else os.environ[self.variable]
+        return self.default if _ENVIRONMENT.get(self.key) is None else os.environ[self.variable]
 
     def flag(self) -> bool:
         return self.text().strip().lower() in ("1", "true", "yes", "on")

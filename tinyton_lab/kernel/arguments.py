@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from tinyton_lab.base import dtypes
+from tinyton_lab.base import dtypes, knobs
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr, DeviceFunction
@@ -22,6 +22,8 @@ from tinyton_lab.kernel.parameters import KernelParameter
 from tinyton_lab.runtime.buffers import element_dtype, is_tensor, numpy_address
 
 ALIGNMENT = 16
+_BOOLS = ("False", False), ("True", True)  # as keys: unlike 0 and 1
+_checked_by_environment = knobs.CPU_CHECKED.text
 
 
 def array_key(array: Any) -> Hashable:
@@ -36,9 +38,7 @@ def tensor_key(tensor: Any) -> Hashable:
 
 def integer_key(value: int) -> Hashable:
     """Width, whether it is 1, whether 16 divides it."""
-    if -0x80000000 <= value <= 0x7FFFFFFF:
-        return 1 if value == 1 else (0 if value % ALIGNMENT == 0 else 2)
-    return dtypes.of_python_int(value), value % ALIGNMENT == 0
+    return dtypes.of_python_int(value), value == 1, value % ALIGNMENT == 0
 
 
 def numpy_scalar_key(value: Any) -> Hashable:
@@ -92,29 +92,30 @@ def launch_key(
     Every launch comes by here: the common types are told apart in line, without a call. `constexprs` says which
     parameters are compile-time.
     """
-    parts: list[Hashable] = [engine]
+    parts: list[Hashable] = [engine, _checked_by_environment()]
     add = parts.append
     addresses: list[int] = []
     for constexpr, value in zip(constexprs, values):
         kind = type(value)
         if constexpr:
-            if kind is not int and kind is not str and kind is not bool:
+            if kind is int or kind is str:
+                add(value)
+            elif kind is bool:
+                add(_BOOLS[value])
+            else:
                 break
-            add(kind)
-            add(value)
         elif kind is ndarray:
             address = numpy_address(value)
             addresses.append(address)
-            add(value.dtype)
-            add(not address % ALIGNMENT)
-        elif kind is int:
-            add(integer_key(value))
+            add((value.dtype,) if address % ALIGNMENT else value.dtype)
+        elif kind is int and -0x80000000 <= value <= 0x7FFFFFFF:
+            add(1 if value == 1 else 2 if value % ALIGNMENT else 0)
         else:
             break
     else:
         return tuple(parts), addresses
     keys = [argument_key(kernel, parameter, value) for parameter, value in zip(parameters, values)]
-    return (engine, *keys), [numpy_address(value) for value in values if type(value) is ndarray]
+    return (*parts[:2], *keys), [numpy_address(value) for value in values if type(value) is ndarray]
 
 
 def argument_key(kernel: str, parameter: KernelParameter, value: Any) -> Hashable:

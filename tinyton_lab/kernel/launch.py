@@ -14,6 +14,7 @@ from tinyton_lab.record.recording import Finding, Recording
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
 
+_from_environment = knobs.BACKEND.text
 ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
 _recorded: contextvars.ContextVar[str | None] = contextvars.ContextVar("recording", default=None)
 _chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
@@ -56,7 +57,8 @@ class Launch:
 
     def __repr__(self) -> str:
         noticed = f", {len(self.findings)} findings" if self.findings else ""
-        return f"<Launch of {self.compilation.kernel} on {self.engine}{noticed}>"
+        unchecked = ", unchecked" if ("checked", "False") in self.compilation.options else ""
+        return f"<Launch of {self.compilation.kernel} on {self.engine}{unchecked}{noticed}>"
 
 
 @contextlib.contextmanager
@@ -89,7 +91,7 @@ def recording_level() -> str | None:
 
 def choose_engine(asked: str | None) -> str:
     """The engine of a launch: its argument, the ``with tt.backend(...)`` around it, TINYTON_BACKEND, or the default."""
-    name = asked or _chosen.get() or knobs.BACKEND.text()
+    name = asked or _chosen.get() or _from_environment()
     return _known(name) if name else default_engine()
 
 

@@ -88,7 +88,7 @@ class Binder:
         self.names = tuple(parameter.name for parameter in parameters)
         self._places = {name: index for index, name in enumerate(self.names)}
         self._count = len(parameters)
-        self._in_order: set[tuple[int, tuple[str, ...]]] = set()  # calls whose keywords just go on after the positions
+        self._tails: dict[tuple[str, ...], int] = {}  # keywords that just go on after so many positions
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Give one value per parameter, in order, and the launch options.
@@ -98,11 +98,11 @@ class Binder:
         given = len(args)
         if given == self._count and not kwargs:
             return args, kwargs
-        shape = given, tuple(kwargs)
-        if shape in self._in_order:
-            return (*args, *kwargs.values()), NO_OPTIONS
-        if self.names[given:] == shape[1]:
-            self._in_order.add(shape)
+        keywords = tuple(kwargs)
+        if self._tails.get(keywords) == given:
+            return args + tuple(kwargs.values()), NO_OPTIONS
+        if self.names[given:] == keywords:
+            self._tails[keywords] = given
         if given > self._count:
             raise error("TT3003", kernel=self.kernel, what=f"takes {self._count} arguments, got {given}")
         values = [*args, *(parameter.default for parameter in self.parameters[given:])]

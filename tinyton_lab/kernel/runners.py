@@ -21,6 +21,8 @@ from tinyton_lab.runtime import cuda
 from tinyton_lab.runtime.buffers import Buffer, buffer_of, is_tensor
 
 # Each runner imports its engine itself: `import tinyton_lab` loads none of them.
+READABLE = 0x101  # numpy's flags of an array that needs no second look: gapless in C order, and aligned
+WRITABLE = READABLE | 0x400
 Runner = Callable[[Grid, Sequence[Any], Sequence[int], Mapping[str, Any]], Launch]
 
 
@@ -32,28 +34,25 @@ def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) 
     launch, result = native.launch, Launch(compilation, "cpu")
     written: Collection[str] = compilation.artifacts["written"]
     picks = [
-        (at, name in written, name, None if parameter.pointer else scalar_slot(parameter.dtype))
+        (at, name, WRITABLE if name in written else READABLE, scalar_slot(parameter.dtype, parameter.pointer))
         for (name, at), parameter in zip(_places(kernel, compilation), native.code.parameters, strict=True)
     ]
 
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         slots: list[int | float] = []
         array = 0
-        for at, stored, name, slot in picks:
+        for at, name, plain, slot in picks:
             value = values[at]
             if slot is not None:
                 slots.append(slot(value))
-            elif type(value) is np.ndarray:
-                address, flags = addresses[array], value.flags
+                continue
+            if type(value) is np.ndarray:
+                address = addresses[array]
                 array += 1
-                if stored and not flags.writeable:
-                    raise error("TT3009", kernel=kernel.name, name=name)
-                if flags.c_contiguous and flags.aligned:
+                if value.flags.num & plain == plain:
                     slots += address, address, value.nbytes, 0
-                else:
-                    slots += pointer_slots(_argument(kernel.name, name, value, written))
-            else:
-                slots += pointer_slots(_argument(kernel.name, name, value, written))
+                    continue
+            slots += pointer_slots(_argument(kernel.name, name, value, written))
         if grid[0] and grid[1] and grid[2]:
             launch(grid, slots)
         return result
@@ -61,8 +60,10 @@ def cpu_runner(kernel: KernelShape, request: Request, compilation: Compilation) 
     return run
 
 
-def scalar_slot(dtype: DType) -> Callable[[Any], int | float]:
-    """How a scalar argument lies in its slot: narrow floats as their bits."""
+def scalar_slot(dtype: DType, pointer: bool) -> Callable[[Any], int | float] | None:
+    """How a scalar argument lies in its slot: narrow floats as their bits. None for a pointer, which has four slots."""
+    if pointer:
+        return None
     if dtype.kind == "float" and dtype.bits < 32:
         integer = np.dtype(f"u{dtype.bytes}")
         return lambda value: int(np.asarray(value).astype(dtype.numpy).view(integer))

@@ -28,10 +28,24 @@ class Specialisation:
         self.compilation = compiler.compile(request, engine)
         self.fault: TinytonError | None = self.compilation.artifacts.get("fault")
         reached: Reached | None = self.compilation.artifacts.get("reached")
-        self.fresh: Callable[[], bool] = reached.unchanged if reached is not None and reached.reads else _always
+        self.fresh: Callable[[], bool] = _always if reached is None else _freshness(reached)
         """True while every helper and global that the code was made from is what it was."""
         self.run: Runner = _refuse if self.fault else RUNNERS[engine](kernel, request, self.compilation)
         """Run on a grid, with all bound arguments in order."""
+
+
+def _freshness(reached: Reached) -> Callable[[], bool]:
+    """The check of what the code was made from: identity of globals first, which nearly always settles it."""
+    reads = [(read.namespace.get, read.name, read.value) for read in reached.reads if type(read.namespace) is dict]
+    plain = len(reads) == len(reached.reads)
+
+    def fresh() -> bool:
+        for get, name, value in reads:
+            if get(name) is not value:
+                return reached.unchanged()
+        return plain or reached.unchanged()
+
+    return fresh
 
 
 def _always() -> bool:

@@ -74,9 +74,9 @@ def _interface_address(array: Any) -> int:
     return _read_pointer(_capsule_pointer(array.__array_struct__, None) + _DATA_AT).value or 0
 
 
-def _object_address(array: Any) -> int:
+def _object_address(array: Any, read: Any = _read_pointer, data_at: int = _OBJECT_DATA_AT) -> int:
     """The same from the array object's first field: what a warm launch can afford."""
-    return _read_pointer(id(array) + _OBJECT_DATA_AT).value or 0
+    return read(id(array) + data_at).value or 0
 
 
 def _fastest_address() -> Callable[[Any], int]:

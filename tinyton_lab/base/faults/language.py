@@ -215,7 +215,8 @@ def kernel(o):
         "{name} is called {depth} levels deep, which is the limit",
         "write it as a loop",
         "Functions are inlined where they are called.",
-    ),    Fault(
+    ),
+    Fault(
         "TT1030",
         "Code nested too deeply",
         "{name} is nested too deeply to be compiled",
