@@ -21,7 +21,12 @@ x = np.arange(400, dtype=np.float32).reshape(2, 200)
 out = np.empty(2, np.float32)
 row_sum[(2,)](x, out, 200, BLOCK=256)
 print(out)""",
-    "%%ttkernel wrong --raises TT1001\n@tt.jit\ndef wrong(x):\n    tl.store(x, lenght)\nwrong[(1,)](np.zeros(1, np.float32))",
+    """%%ttkernel wrong --raises TT1001
+@tt.jit
+def wrong(x):
+    tl.store(x, lenght)
+
+wrong[(1,)](np.zeros(1, np.float32))""",
 )
 VIEWER = ".jp-OutputArea .tt"
 

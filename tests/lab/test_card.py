@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +33,30 @@ def test_a_bundle_is_the_same_every_time_and_small() -> None:
     assert json.dumps(first) == json.dumps(second)
     assert len(first[0]["text/html"].encode()) <= html.MAXIMUM_BYTES
     assert len(json.dumps(first[0][MIME])) < 400
+
+
+SOFTMAX = """
+import hashlib, json, runpy, numpy as np
+import tinyton_lab as tt
+from tinyton_lab import catalogue
+from tinyton_lab.lab import card
+kernel = runpy.run_path(str(catalogue.path("softmax")))["softmax"]
+x = np.ones((2, 100), np.float32)
+recording = tt.trace(kernel, x, x.copy(), 100, 100, BLOCK=128, grid=(2,))
+whole = json.dumps(card.bundle(tt.inspect(kernel, x, x.copy(), 100, 100, BLOCK=128), recording))
+print(hashlib.sha256(whole.encode()).hexdigest())
+"""
+
+
+def test_a_real_kernels_card_is_the_same_in_every_process() -> None:
+    digests = set()
+    for seed in ("0", "1"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        seen = subprocess.run(
+            [sys.executable, "-c", SOFTMAX], env=environment, capture_output=True, text=True, check=True
+        )
+        digests.add(seen.stdout)
+    assert len(digests) == 1
 
 
 def test_static_leaves_the_interactive_part_out() -> None:

@@ -20,7 +20,44 @@ export function show(value: Value | undefined): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
   if (Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
-  return size >= 1e6 || size < 1e-3 ? value.toExponential(3) : String(Number(value.toPrecision(6)));
+  return size >= 1e6 || size < 1e-3 ? value.toExponential(3) : String(Number(value.toPrecision(5)));
+}
+
+/** Values far from 0, such as addresses: the lowest one, and how far each lane is above it. */
+export interface Relative {
+  base: number;
+  distances: number[];
+}
+
+/** Write values as a base and distances where that is shorter: all are integers, and the largest is a billion or more. */
+export function relative(values: Value[]): Relative | undefined {
+  const numbers = values.filter((value): value is number => typeof value === "number" && Number.isInteger(value));
+  if (numbers.length !== values.length || Math.max(...numbers) < 1e9 || Math.min(...numbers) < 0) return undefined;
+  const base = Math.min(...numbers);
+  const distances = numbers.map(value => value - base);
+  return Math.max(...distances) < 1e6 ? { base, distances } : undefined;
+}
+
+const BITS = new DataView(new ArrayBuffer(4));
+/** Instructions that pass bits on and do not say whether they are a float's. */
+const PASSES_BITS = /^(@\S+\s+)?(ld|mov|shfl|selp)\b.*\.[bu]32\b/;
+
+/** Read 32 bits as the float they are. */
+export function asFloat32(value: Value): Value {
+  if (typeof value !== "number" || !Number.isInteger(value)) return value;
+  BITS.setUint32(0, value);
+  const float = BITS.getFloat32(0);
+  return Number.isFinite(float) ? float : String(float).replace("Infinity", "inf").replace("NaN", "nan");
+}
+
+/** Whether an instruction writes the bits of a float32, given the type of the op that it works for. */
+export function writesFloatBits(instruction: string, type: string): boolean {
+  return type === "f32" && PASSES_BITS.test(instruction);
+}
+
+/** An address in hexadecimal. */
+export function hexadecimal(value: number): string {
+  return `0x${value.toString(16)}`;
 }
 
 /** Which lanes of a mask are on. */

@@ -117,6 +117,18 @@ export class Model {
     return -1;
   }
 
+  /** The element type of the tile op with number `uid` (`f32`), or "". */
+  elementType(uid: number): string {
+    for (const family of this.families.filter(each => each.name === "tile" || each.name === "layout")) {
+      for (const stage of family.stages) {
+        const line = this.stages[stage].byUid.get(uid)?.[0];
+        const type = line === undefined ? null : /: (?:tile<(?:\d+x)*)?([a-z]+\d+)\b/.exec(this.stages[stage].lines[line].text);
+        if (type) return type[1];
+      }
+    }
+    return "";
+  }
+
   /** The exact source texts of `uids`: the innermost ranges, in order. */
   rangesOf(uids: ReadonlySet<number>): Range[] {
     return this.ranges.filter(range => uids.has(range.uid));

@@ -119,6 +119,7 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .lanes figcaption { padding-bottom: 4px; } .lanes strong { ${CODE} font-weight: 600; color: var(--tt-name); }
 .lane-grid { display: grid; gap: 3px; } .lane-row { display: grid; grid-template-columns: repeat(8, minmax(0, 1fr)); gap: 3px; }
 .lane { ${CODE} font-size: 11.5px; line-height: 15px; position: relative; padding: 11px 5px 3px; border-radius: 4px; background: var(--tt-kin); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
+.lane-row.same { grid-template-columns: minmax(0, 1fr); } .lane-row.same .lane { text-align: left; padding-top: 13px; font-size: 12.5px; }
 .lane small { position: absolute; left: 5px; top: 0; font-size: 9px; color: var(--tt-quiet); }
 .lane.off { background: repeating-linear-gradient(135deg, transparent 0 4px, var(--tt-hover) 4px 5px); color: var(--tt-quiet); box-shadow: inset 0 0 0 1px var(--tt-line); }
 .findings { list-style: none; padding: 0; } .findings li { padding: 4px 10px; border-left: 3px solid var(--tt-line); } .findings .bad { border-color: var(--tt-bad); }

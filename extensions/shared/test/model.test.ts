@@ -1,7 +1,7 @@
 // The record as the viewer reads it is the record as Python wrote it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countLanes, describeAccess, lanesOf, readLanes, show } from "../src/lanes.js";
+import { asFloat32, countLanes, describeAccess, hexadecimal, lanesOf, readLanes, relative, show, writesFloatBits } from "../src/lanes.js";
 import { Model } from "../src/model.js";
 import { Provenance } from "../src/provenance.js";
 import { sorted, vadd, vectors } from "./vectors.js";
@@ -70,6 +70,23 @@ test("directives and labels of an assembly are not where a thread leads", () => 
   const text = "\t.loc 1 5 1\n$L_1:\n\tadd.s32 %r1, %r2, %r3;\n// text";
   const model = new Model({ ...vectors.record, stages: [{ name: "ptx", kind: "asm", size: 1, text, uids: [5, 5, 5, 5] }] });
   assert.deepEqual(model.kinLines(0, new Set([5])), [2]);
+});
+
+test("addresses are told as a base and distances", () => {
+  const addresses = Array.from({ length: 32 }, (_, lane) => 2 ** 36 + 4 * lane);
+  assert.deepEqual(relative(addresses), { base: 2 ** 36, distances: addresses.map(value => value - 2 ** 36) });
+  assert.equal(hexadecimal(2 ** 36), "0x1000000000");
+  for (const values of [[1, 2], [1.5e10 + 0.5, 2e10], [true, 2e9], [-1, 2e9], [0, 2e9], ["inf", 2e9]]) assert.equal(relative(values), undefined);
+});
+
+test("bits of a float are shown as the float", () => {
+  assert.deepEqual([0x3f800000, 0xff800000, 0x7fc00000, 0, true].map(asFloat32), [1, "-inf", "nan", 0, true]);
+  const model = vadd();
+  assert.deepEqual([11, 4, 1, 18].map(uid => model.elementType(uid)), ["f32", "i32", "i32", ""]);
+  assert.equal(writesFloatBits("ld.global.b32 %r1, [%rd1]", "f32"), true);
+  assert.equal(writesFloatBits("@%p1 ld.global.b32 %r1, [%rd1]", "f32"), true);
+  assert.equal(writesFloatBits("mul.wide.u32 %rd9, %r9, 4", "f32"), false);
+  assert.equal(writesFloatBits("ld.global.b32 %r1, [%rd1]", "i32"), false);
 });
 
 test("masks, values and accesses in words", () => {

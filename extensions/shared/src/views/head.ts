@@ -12,9 +12,9 @@ export function head(context: Context, openInspector: (() => void) | undefined):
   const tabs = el("div", { class: "segments", role: "tablist", "aria-label": "views" }, ...views(model).map(view => button(
     VIEW_TITLES[view], VIEW_TITLES[view], () => context.set((_, s) => ({ ...s, view })), { role: "tab", "data-view": view },
   )));
-  const chips = [model.record.kernel.target, ...pairs(model.record.kernel.constants), ...pairs(model.record.kernel.options)];
+  const { target, constants, options } = model.record.kernel;
   const title = el("div", { class: "title" }, el("h2", {}, visible(model.record.kernel.name)),
-    ...chips.map(chip => el("span", { class: "chip" }, visible(chip))), el("span", { class: "space" }), tabs,
+    ...[target, ...pairs(constants)].map(chip => el("span", { class: "chip" }, visible(chip))), optionChip(pairs(options)), el("span", { class: "space" }), tabs,
     openInspector ? button("⤢", "open in the Inspector (o)", openInspector, { class: "plain" }) : null,
     button("?", "the keys (?)", () => context.set((_, s) => ({ ...s, help: !s.help })), { class: "plain" }));
   const strip = stageStrip(context);
@@ -28,6 +28,13 @@ export function head(context: Context, openInspector: (() => void) | undefined):
     strip.update(state, lit);
   };
   return { element, update };
+}
+
+/** The compiler's options in one chip: the first one, how many more, and all of them for those who ask. */
+function optionChip(options: string[]): HTMLElement | null {
+  if (!options.length) return null;
+  const more = options.length > 1 ? ` +${options.length - 1}` : "";
+  return el("span", { class: "chip", title: options.map(visible).join("\n") }, visible(options[0]) + more);
 }
 
 function pairs(rows: [string, string][]): string[] {

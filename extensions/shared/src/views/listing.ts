@@ -6,8 +6,8 @@ import { tokenize, type Token } from "../tokens.js";
 import type { Context, Lit } from "./view.js";
 
 const ROW_PIXELS = 20;
-const DRAWN_AT_ONCE = 400;
-const MARGIN_ROWS = 60;
+const DRAWN_AT_ONCE = 150;
+const MARGIN_ROWS = 40;
 const FATES: Record<string, [string, string]> = {
   kept: ["●", "reaches the machine"], fused: ["◐", "became part of another line's work"],
   folded: ["○", "computed while compiling"], dropped: ["✕", "not needed, dropped"], none: ["", ""],
@@ -76,10 +76,11 @@ export function listing(context: Context, options: Options): Listing {
         first = -1;
         element.scrollTop = 0;
       }
-      if (changed || line !== cursor) reveal(element, line);
+      const moved = changed || line !== cursor;
       cursor = line;
       last = { focused, search, lit };
       draw();
+      if (moved) reveal(element, line);
       light();
       element.classList.toggle("focused", focused);
     },

@@ -1,6 +1,6 @@
 // A recorded execution, step by step: where each warp is, what its lanes hold, what it reads and writes, what it waits for.
 import { button, el, fill, visible } from "../dom.js";
-import { countLanes, describeAccess, lanesOf, readLanes, show } from "../lanes.js";
+import { asFloat32, countLanes, describeAccess, hexadecimal, lanesOf, readLanes, relative, show, writesFloatBits } from "../lanes.js";
 import type { Model } from "../model.js";
 import type { AccessJson, RecordingJson, Value } from "../record.gen.js";
 import { currentCta, followWarp, goToCta, goToStep, moveStep, warps, type State } from "../state.js";
@@ -88,13 +88,17 @@ function stepDetail(model: Model, recording: RecordingJson, state: State): HTMLE
   const source = model.sourceLine(recording.uid[step]);
   const accesses = recording.accesses.filter(access => access.at === step);
   const waits = recording.waits.filter(wait => wait.at === step);
-  const values = registersAt(recording, step);
+  const floats = writesFloatBits(recording.texts[recording.text[step]], model.elementType(recording.uid[step]));
+  const values = registersAt(recording, step).map(([register, lanes]) => (
+    [register, floats ? lanes.map(asFloat32) : lanes] as [number, Value[]]
+  ));
   const parts: (HTMLElement | null)[] = [
     el("h3", {}, visible(recording.texts[recording.text[step]])),
     el("p", { class: "doc" }, `warp ${recording.warp[step]} of CTA (${cta.join(", ")})${source < 0 ? "" : `, from line ${source + 1}`}`),
     ...waits.map(wait => el("p", { class: "wait" }, el("span", { class: "warn" }, "waited for "), visible(wait.reason))),
     maskStrip(mask, active),
     ...accesses.map(access => accessCard(access)),
+    floats ? el("p", { class: "doc" }, "the 32 bits are shown as the float they are") : null,
     ...(state.table ? [laneTable(recording, step, values, mask)] : laneGrids(recording, step, values, mask)),
     findings(recording, step),
   ];
@@ -135,29 +139,32 @@ function accessCard(access: AccessJson): HTMLElement {
 }
 
 function laneGrids(recording: RecordingJson, step: number, values: [number, Value[]][], mask: number): HTMLElement[] {
-  const written = recording.writes[step].length > 0;
+  const when = recording.writes[step].length > 0 ? " after this step" : " as it was read";
   const on = lanesOf(mask);
-  return values.slice(0, 4).map(([register, lanes]) => el(
-    "figure", { class: "lanes" },
-    el("figcaption", {}, el("strong", {}, visible(recording.registers[register])), written ? " after this step" : " as it was read",
-      el("span", { class: "quiet" }, uniform(lanes) ? " · the same in all lanes" : "")),
-    el("div", { class: "lane-grid", role: "grid", "aria-label": `values of ${recording.registers[register]}` },
-      ...rows(lanes.map((value, lane) => laneCell(value, lane, on[lane])))),
-  ));
+  return values.slice(0, 4).map(([register, lanes]) => laneGrid(visible(recording.registers[register]), when, lanes, on));
+}
+
+/** The values of one register: one cell where all lanes hold the same, else eight lanes a row. */
+function laneGrid(name: string, when: string, lanes: Value[], on: boolean[]): HTMLElement {
+  const above = relative(lanes);
+  const same = lanes.every(value => value === lanes[0]);
+  const words = lanes.map((value, lane) => (above ? `+${above.distances[lane]}` : show(value)));
+  const base = above && !same ? el("span", { class: "quiet" }, ` above ${hexadecimal(above.base)}`) : null;
+  const only = above ? `${hexadecimal(above.base)} = ${above.base}` : show(lanes[0]);
+  const cells = same
+    ? [el("div", { role: "row", class: "lane-row same" }, laneCell(only, lanes[0], "all lanes", true))]
+    : rows(words.map((word, lane) => laneCell(word, lanes[lane], String(lane), on[lane])));
+  return el("figure", { class: "lanes" }, el("figcaption", {}, el("strong", {}, name), when, base),
+    el("div", { class: "lane-grid", role: "grid", "aria-label": `values of ${name}` }, ...cells));
 }
 
 function rows(cells: HTMLElement[]): HTMLElement[] {
   return [0, 8, 16, 24].map(from => el("div", { role: "row", class: "lane-row" }, ...cells.slice(from, from + 8)));
 }
 
-function laneCell(value: Value, lane: number, on: boolean): HTMLElement {
-  const text = show(value);
+function laneCell(word: string, value: Value, lane: string, on: boolean): HTMLElement {
   return el("span", { role: "gridcell", class: on ? "lane" : "lane off", title: `lane ${lane}: ${String(value)}${on ? "" : " (off)"}` },
-    el("small", {}, String(lane)), on || typeof value !== "undefined" ? visible(text) : "·");
-}
-
-function uniform(lanes: Value[]): boolean {
-  return lanes.every(value => value === lanes[0]);
+    el("small", {}, lane), visible(word));
 }
 
 /** The table that tells what the grids draw. */
