@@ -147,6 +147,31 @@ def test_early_return_guards_the_rest():
     assert out.tolist() == [5, -1, 7, 0]
 
 
+def test_a_return_deep_in_branches_known_and_not():
+    @device
+    def kernel(x, out, FLAG):
+        pid = tl.program_id(0)
+        if FLAG:
+            if pid == 0:
+                return
+            tl.store(out + pid, 1)
+        if pid < 3:
+            if tl.load(x + pid) > 6:
+                if pid == 1:
+                    tl.store(out + pid, 7)
+                else:
+                    return
+            bonus = 10
+        else:
+            bonus = 20
+        tl.store(out + 4 + pid, bonus)
+
+    for flag, wanted in ((True, [0, 7, 1, 1, 0, 10, 0, 20]), (False, [0, 7, 0, 0, 10, 10, 0, 20])):
+        out = np.zeros(8, np.int32)
+        launch(kernel, (4,), x=np.int32([5, 7, 7, 8]), out=out, FLAG=flag)
+        assert out.tolist() == wanted
+
+
 def test_helper_returns_from_its_branches():
     @device
     def clip(v):

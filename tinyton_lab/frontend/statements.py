@@ -57,9 +57,9 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
     """Lower statements in order; gives what they return, or None where they run through."""
     for place, statement in enumerate(statements):
         if isinstance(statement, ast.If):
-            outcome = branch(frame, statement, statements[place + 1 :])
-            if outcome is not None:
-                return outcome
+            if returns(statement):
+                return returning_branch(frame, statement, statements[place + 1 :])
+            branch(frame, statement)
             continue
         handler = _HANDLERS.get(type(statement))
         if handler is None:
@@ -71,15 +71,21 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
     return None
 
 
-def branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | None:
-    """Lower an ``if``. Where an arm returns, the statements after it belong to the arms that do not."""
+def branch(frame: Frame, node: ast.If) -> None:
+    """Lower an ``if`` without a return."""
     test = branches.condition(frame, node.test, evaluate(frame, node.test))
     if isinstance(test, bool):
-        return execute(frame, node.body if test else node.orelse)
-    if not returns(node):
-        arms = [branches.arm(frame, lambda body=body: execute(frame, body)) for body in (node.body, node.orelse)]
-        branches.merge_names(frame, node, test, arms)
-        return None
+        execute(frame, node.body if test else node.orelse)
+        return
+    arms = [branches.arm(frame, lambda body=body: execute(frame, body)) for body in (node.body, node.orelse)]
+    branches.merge_names(frame, node, test, arms)
+
+
+def returning_branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | None:
+    """Lower an ``if`` that may return, and all that follows it: it belongs to the arms that do not return."""
+    test = branches.condition(frame, node.test, evaluate(frame, node.test))
+    if isinstance(test, bool):
+        return execute(frame, [*(node.body if test else node.orelse), *rest])
     if frame.loops:
         raise frame.fault("TT1003", next(n for n in ast.walk(node) if isinstance(n, ast.Return)))
     arms = [

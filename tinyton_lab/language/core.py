@@ -6,7 +6,7 @@ import builtins
 import enum
 from typing import Any
 
-from tinyton_lab.base.dtypes import DType
+from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.language import memory, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import (
@@ -357,10 +357,15 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> An
 
 @builtin
 def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> TileValue:
-    """Sum along an axis (None: of all elements), kept in `dtype`; integers are kept in at least 32 bits."""
+    """Sum along an axis (None: of all elements) as `dtype`: by default the tile's, of integers at least 32 bits.
+
+    Narrow floats are added up in float32 and rounded once.
+    """
     value = to_value(input)
     wanted = semantic.widened(semantic.element(value)) if unwrap(dtype) is None else static_dtype(dtype)
-    return reductions.reduce([semantic.convert(value, wanted)], axis, reductions.one(semantic.add), keep_dims)[0]
+    kept = float32 if wanted.kind == "float" and wanted.bits < 32 else wanted
+    total = reductions.reduce([semantic.convert(value, kept)], axis, reductions.one(semantic.add), keep_dims)[0]
+    return semantic.convert(total, wanted)
 
 
 @builtin
@@ -428,8 +433,11 @@ def _bitwise(row: Any, x: Any, axis: Any, keep_dims: Any) -> TileValue:
 # Hints and checks
 @builtin
 def multiple_of(input: Any, values: Any) -> Any:
-    """Promise that the first element of each run is a multiple of `values`; computes nothing."""
-    static(values, "the values of multiple_of")
+    """Promise that a scalar, or the first element of each run, is a multiple of `values`; computes nothing."""
+    promised, value = static(values, "the values of multiple_of"), to_value(input)
+    plain = value.known is None and not value.shape and not value.tile.is_pointer and value.element.is_integer
+    if plain and isinstance(promised, builtins.int) and promised > 1:
+        effect(contract.assume, semantic.compare(elementwise.eq, semantic.mod(value, promised), 0))
     return input
 
 
