@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.ptx.cfg import Names
 from tinyton_lab.ptx.isa import Form, Role, TwoResults, constant, resolve
 from tinyton_lab.ptx.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
@@ -79,7 +79,12 @@ class Lowering:
 
     # One instruction.
     def form(self, instruction: Instruction) -> Form:
-        return resolve(instruction.opcode, self.span(instruction) if instruction.opcode else None)
+        try:
+            return resolve(instruction.opcode)
+        except TinytonError as fault:
+            # Lines are counted only when something is wrong with one.
+            fault.span = self.span(instruction)
+            raise
 
     def details(self, instruction: Instruction, form: Form, names: Names) -> Details:
         guard = None

@@ -125,7 +125,9 @@ class Machine:
 
     def absent(self, code: CodeBlock, mask: Array) -> None:
         """Note a warp instruction that names threads which are not there: elsewhere, or gone."""
-        reader, line = code.meets or (None, 0)
+        if code.meets is None:
+            return
+        reader, line = code.meets
         active = np.broadcast_to(mask, self.chunk.shape)
         named = lanes_named(self.chunk, np.where(active, reader(self.chunk.registers), np.uint32(0)))
         missing = named & ~active & (np.arange(self.chunk.threads) < self.threads)
@@ -158,7 +160,7 @@ class Machine:
             chunk.mask = mask
             chunk.merge = None if count == self.live_count else mask
             launch.count(code, count, mask, chunk)
-            if mask is not None and code.meets is not None:
+            if mask is not None:
                 self.absent(code, mask)
             if chunk.recording:
                 launch.recorder.block(chunk, code)
