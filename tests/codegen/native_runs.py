@@ -36,6 +36,13 @@ def slots(arguments: Sequence[Any]) -> list[Any]:
     return found
 
 
+def machines() -> list[native.Machine]:
+    """This processor, and on x86 its narrower self."""
+    if native.host().vector_bits <= 256:
+        return [native.host()]
+    return [native.host(), native.machine("x86-64-v3", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+sse4.2")]
+
+
 @cache
 def kernel(text: str, checked: bool = True, machine: native.Machine | None = None) -> CpuKernel:
     return CpuKernel(compile(parse(text), checked, machine))

@@ -80,7 +80,7 @@ class Program:
     def index(self, shape: Shape, dense: bool = False) -> str:
         """Row-major offsets of a shape, or (unless `dense`) something like it, with repetitions."""
         if not shape:
-            return self.constant(self.choose.randint(0, 9), (), "i32")
+            return self.constant(0 if dense else self.choose.randint(0, 9), (), "i32")
         total = ""
         for axis, n in enumerate(shape):
             start = 0 if dense else self.choose.choice((0, 0, 0, 3))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.codegen.native_runs import ONE, agree
+from tests.codegen.native_runs import ONE, agree, machines
 from tinyton_lab.base.dtypes import DTYPES, DType
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.llvm import native
@@ -19,13 +19,6 @@ COMPUTED = [dtype for dtype in DTYPES.values() if not dtype.storage_only]
 ROWS = [row for row in OPS.values() if row.elementwise and row.emit is not None and row.expand is None]
 NARROW = ["f16", "bf16", "f8e4nv", "f8e5", "f8e4b8", "f8e5b16", "f8e4b15"]
 PLAIN = [row for row in ROWS if row.name not in ("cast", "bitcast", "select")]
-
-
-def machines() -> list[Any]:
-    """This processor, and on x86 its narrower self."""
-    if native.host().vector_bits <= 256:
-        return [native.host()]
-    return [native.host(), native.machine("x86-64-v3", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+sse4.2")]
 
 
 def samples(dtype: DType, length: int, seed: str) -> np.ndarray:
