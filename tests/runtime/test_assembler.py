@@ -51,6 +51,24 @@ def test_each_instruction_knows_its_op(ptx: str):
     assert set(listing.lines[slow_path + 1 :]) - {()} == {(8,)}
 
 
+def test_a_subroutine_that_nothing_calls_is_left_out():
+    module = """\
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+define ptx_kernel void @swap(ptr addrspace(1) %x) {
+  %v = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !{3}
+  %w = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %v, i32 1, i32 31), !dbg !{4}
+  store i32 %w, ptr addrspace(1) %x, !dbg !{5}
+  ret void
+}
+"""
+    target = TARGETS["sm_80"]
+    cubin = assemble(WORKER.ptx(with_debug_lines(module, "swap", "swap"), target), target).cubin
+    listing = disassemble(cubin, "swap", "swap.tile")
+    assert [uids for text, uids in instructions(listing) if "SHFL" in text] == [(4,)]
+
+
 def test_bad_ptx_is_a_fault_and_the_linker_lives_on(ptx: str):
     with pytest.raises(TinytonError, match="line \\d+; error: Not a name of any known instruction: 'fzz'") as caught:
         assemble(ptx.replace("st.global", "fzz.global"), TARGETS["sm_80"])

@@ -13,6 +13,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+KEEP_PLACES = ("-disable-machine-sink", "-two-entry-phi-node-folding-threshold=0", "-phi-node-folding-threshold=0")
+"""Instructions that LLVM sinks or speculates lose the op number they carry; the assembler does both again."""
+
 
 def assembly(text: str, cpu: str, features: str, level: int) -> str:
     """The PTX of a module, optimised at `level` without the superword vectoriser (its wide types cost moves)."""
@@ -40,6 +43,8 @@ def main() -> None:
     os.dup2(2, 1)  # what LLVM prints must not end up between the replies
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    for option in KEEP_PLACES:
+        llvm.set_option("tinyton_lab", option)
     for line in sys.stdin:
         replies.write(json.dumps(answer(json.loads(line))) + "\n")
         replies.flush()

@@ -6,7 +6,7 @@ import importlib
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.targets import Target
 
 SECONDS_TO_LIVE = 60
+Lines = list[tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +127,10 @@ def disassemble(cubin: bytes, entry: str, file: str) -> Listing:
     disassembler is missing.
     """
     sections = _sections(_disassembled(cubin), file)
-    callers: dict[str, set[int]] = {}
-    for lines in sections.values():
-        for text, uids in lines:
-            if called := _CALLEE.search(text):
-                callers.setdefault(called[1], set()).update(uids)
-    listed: list[tuple[str, tuple[int, ...]]] = []
-    for name in sorted(sections, key=lambda name: (name != entry, name)):
+    listed: Lines = []
+    for name, callers in _reached(sections, entry).items():
         listed.append((f"{name}:", ()))
-        own = tuple(sorted(callers.get(name, ())))
-        listed += [(text, uids or own) for text, uids in sections[name]]
+        listed += [(text, uids or callers) for text, uids in sections[name]]
     return Listing("".join(text + "\n" for text, _ in listed), tuple(uids for _, uids in listed))
 
 
@@ -146,10 +141,29 @@ def instructions(listing: Listing) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield text.partition("*/")[2].strip(), uids
 
 
-def _sections(text: str, file: str) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+def _reached(sections: Mapping[str, Lines], entry: str) -> dict[str, tuple[int, ...]]:
+    """The functions that a kernel reaches by calls, with the op numbers of their callers.
+
+    A cubin also holds subroutines that the assembler provided for and then expanded in place: they are left out.
+    """
+    reached: dict[str, set[int]] = {entry: set()}
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop()
+        for text, uids in sections[name]:
+            called = _CALLEE.search(text)
+            if called and called[1] in sections:
+                callers = {*uids} or reached[name]
+                if called[1] not in reached or not callers <= reached[called[1]]:
+                    reached.setdefault(called[1], set()).update(callers)
+                    waiting.append(called[1])
+    return {name: tuple(sorted(reached[name])) for name in sorted(reached, key=lambda name: (name != entry, name))}
+
+
+def _sections(text: str, file: str) -> dict[str, Lines]:
     """Per function its lines with their op numbers. A line number holds until the next one of the section."""
-    sections: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
-    lines: list[tuple[str, tuple[int, ...]]] = []
+    sections: dict[str, Lines] = {}
+    lines: Lines = []
     uids: tuple[int, ...] = ()
     for line in text.splitlines():
         if match := _SECTION.match(line):
@@ -163,7 +177,7 @@ def _sections(text: str, file: str) -> dict[str, list[tuple[str, tuple[int, ...]
     return {name: _without_last_labels(lines) for name, lines in sections.items()}
 
 
-def _without_last_labels(lines: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
+def _without_last_labels(lines: Lines) -> Lines:
     end = len(lines)
     while end and lines[end - 1][0].startswith(".L"):
         end -= 1
