@@ -18,9 +18,7 @@ from tinyton_lab.ir.core import Function
 from tinyton_lab.kernel.arguments import describe
 from tinyton_lab.pipeline import run_tile_passes
 
-KERNELS = sorted(
-    module.name for module in pkgutil.iter_modules(kernels.__path__) if module.name not in ("case", "tiny_ton")
-)
+KERNELS = sorted(module.name for module in pkgutil.iter_modules(kernels.__path__) if module.name != "case")
 
 
 def corpus() -> list[Case]:
@@ -56,9 +54,9 @@ def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any], record: str
     return sim.load(code.ptx).launch(code.entry, grid, (code.threads,), passed, shared, record=record, names=names)
 
 
-def run_case(case: Case, target: str = "sm_80", **attrs: Any) -> tuple[GpuCode, dict[str, np.ndarray], sim.Launch]:
+def run_case(case: Case, record: str | None = None, **attrs: Any) -> tuple[GpuCode, dict[str, np.ndarray], sim.Launch]:
     """Compile an entry and run it on fresh copies; its code, the arrays that have an expected value, the launch."""
     arguments = {name: fresh(value) for name, value in case.arguments.items()}
-    code = gpu_code(case.kernel, arguments, target, **{**case.options, **attrs})
-    launch = simulate(code, case.grid, arguments)
+    code = gpu_code(case.kernel, arguments, **{**case.options, **attrs})
+    launch = simulate(code, case.grid, arguments, record)
     return code, {name: arguments[name] for name in case.expected}, launch
