@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tinyton_lab.layout.convert import movement
+from tinyton_lab.layout.convert import leaders, movement
 from tinyton_lab.layout.linear import Layout, blocked, parse_layout, tile_layout
 from tinyton_lab.layout.swizzle import swizzle, wavefronts
 
@@ -129,3 +129,19 @@ def test_movement():
     )
     copies = layout.with_bases(lane=(*lane[:-1], 0), register=(*register, lane[-1]))
     assert movement(copies, layout) == "lane"
+
+
+def test_registers_follow_the_leader_of_their_run():
+    for layout, axis, run in (
+        (blocked((1024,), 4, 4, (0,)), 0, 1024),
+        (blocked((1024,), 4, 4, (0,)), 0, 64),
+        (blocked((16, 128), 4, 4, (1, 0)), 1, 128),
+        (blocked((16, 128), 1, 2, (0, 1)), 0, 8),
+    ):
+        for lane, warp in threads(layout)[::7]:
+            for register, (leader, after) in enumerate(leaders(layout, axis, run)):
+                at = layout.coordinates(layout.apply(register=register, lane=lane, warp=warp))
+                head = layout.coordinates(layout.apply(register=leader, lane=lane, warp=warp))
+                assert at[axis] - head[axis] == after and at[axis] // run == head[axis] // run
+                assert [x for a, x in enumerate(at) if a != axis] == [x for a, x in enumerate(head) if a != axis]
+    assert {leader for leader, _ in leaders(blocked((1024,), 4, 4, (0,)), 0, 1024)} == {0}

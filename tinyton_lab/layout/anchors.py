@@ -20,12 +20,14 @@ LANES = 32
 class Access:
     """What shapes an access: the axes by contiguity (the best first), and how many elements one instruction may move.
 
-    `vector` is bounded by contiguity, alignment, the mask's constancy and 16 bytes.
+    `run` is the length of the aligned runs of neighbours along the best axis; `vector` is bounded by that, alignment,
+    the mask's constancy and 16 bytes.
     """
 
     tile: Tile
     order: tuple[int, ...]
     vector: int
+    run: int
 
 
 def access_of(op: Op, infos: Mapping[Value, AxisInfo]) -> Access:
@@ -41,10 +43,11 @@ def access_of(op: Op, infos: Mapping[Value, AxisInfo]) -> Access:
     aligned_bytes = axes[best].divisibility
     if distance is not None:
         aligned_bytes = min(_power_of_two(aligned_bytes * item), _power_of_two(infos[pointer].divisor))
-    limits = [axes[best].contiguity, aligned_bytes // item, VECTOR_BYTES // item, tile.shape[best]]
+    run = min(_power_of_two(axes[best].contiguity), tile.shape[best])
+    limits = [run, aligned_bytes // item, VECTOR_BYTES // item]
     if mask is not None:
         limits.append(infos[mask].constancy[best])
-    return Access(tile, order, max(min(map(_power_of_two, limits)), 1))
+    return Access(tile, order, max(min(map(_power_of_two, limits)), 1), run)
 
 
 def accessed(op: Op) -> Tile:
@@ -97,6 +100,11 @@ class Anchors:
                 break
             width *= 2
         return width
+
+    def run(self, op: Op) -> tuple[int, int] | None:
+        """The axis along which addresses count up and the length of each run; None where there are no runs."""
+        access = self.accesses[op]
+        return (access.order[0], access.run) if access.run > 1 else None
 
     @staticmethod
     def _unit(access: Access, layout: Layout) -> int:

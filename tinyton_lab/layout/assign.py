@@ -59,8 +59,9 @@ class _Emitter:
     def _access(self, op: Op) -> None:
         layout = self.plan.chosen.get(op)
         attrs = dict(op.attrs)
-        if layout is not None and (width := self.plan.anchors.vector(op, layout)) > 1:
-            attrs["vector"] = width
+        if layout is not None:
+            width = self.plan.anchors.vector(op, layout)
+            attrs |= {"vector": width if width > 1 else None, "run": self.plan.anchors.run(op)}
         self._copy(op, [self._get(value, layout) for value in op.operands], layout, attrs)
         self._convert_results(op)
 

@@ -32,6 +32,22 @@ def movement(source: Layout, target: Layout) -> str:
 
 
 @lru_cache(maxsize=1024)
+def leaders(layout: Layout, axis: int, run: int) -> tuple[tuple[int, int], ...]:
+    """For each register the one that leads its run along `axis`, and how many elements after it the register lies.
+
+    `run` is the length of aligned runs. Only register bits that no lane or warp bit shares move within a run.
+    """
+    below = layout.axis_mask(axis) & layout.index([run - 1 if at == axis else 0 for at in range(len(layout.shape))])
+    moving = 0
+    for basis in (*layout.bases["lane"], *layout.bases["warp"]):
+        moving |= basis
+    bases = layout.bases["register"]
+    inside = sum(1 << at for at, basis in enumerate(bases) if not basis & ~below and not basis & moving)
+    after = [layout.coordinates(layout.apply(register=r & inside))[axis] for r in range(layout.registers)]
+    return tuple((register & ~inside, after[register]) for register in range(layout.registers))
+
+
+@lru_cache(maxsize=1024)
 def renumbering(source: Layout, target: Layout) -> tuple[int, ...]:
     """For each register of `target` the register of `source` that holds its element, when none leaves its thread."""
     places = sources(source, target)

@@ -50,7 +50,7 @@ def infer_store(types: Sequence[Tile | None], attrs: Attrs) -> tuple[Tile, ...]:
 load = row(
     "load",
     "pointer distance? mask? other?",
-    "cache= eviction= volatile= vector=",
+    "cache= eviction= volatile= vector= run=",
     infer=infer_load,
     accepts=ANY,
     effect="read",
@@ -61,7 +61,7 @@ load = row(
 store = row(
     "store",
     "pointer value distance? mask?",
-    "cache= eviction= vector=",
+    "cache= eviction= vector= run=",
     infer=infer_store,
     accepts=ANY,
     effect="write",

@@ -8,6 +8,7 @@ from tinyton_lab.codegen.gpu.arithmetic import displaced_pointer, element_dtype
 from tinyton_lab.codegen.gpu.state import GLOBAL_POINTER, State, layout_of, memory_type, register_count
 from tinyton_lab.ir.core import Op
 from tinyton_lab.ir.types import Pointer, Tile
+from tinyton_lab.layout.convert import leaders
 from tinyton_lab.llvm.text import Register
 
 CONSTRAINT = {"i16": "h", "i32": "r", "i64": "l"}
@@ -39,12 +40,31 @@ def lower_store(state: State, op: Op) -> None:
 
 
 def _addresses(state: State, op: Op) -> list[Register]:
-    """The address of the first element of each vector."""
-    pointer, distance, width = op.operand("pointer"), op.operand("distance"), op.attrs.get("vector") or 1
+    """The address of the first element of each vector: computed for the leader of a run, constant steps after it."""
+    width, run, tile = op.attrs.get("vector") or 1, op.attrs.get("run"), _moved(op)
+    numbers = range(0, register_count(tile), width)
+    if run is None:
+        return [_address(state, op, register) for register in numbers]
+    places = leaders(layout_of(tile), *run)
+    heads: dict[int, Register] = {}
+    for leader in dict.fromkeys(places[register][0] for register in numbers):
+        heads[leader] = _address(state, op, leader)
+    return [_stepped(state, tile, heads[leader], after) for leader, after in (places[r] for r in numbers)]
+
+
+def _address(state: State, op: Op, register: int) -> Register:
+    """The address of one element."""
+    pointer, distance = op.operand("pointer"), op.operand("distance")
     if pointer is None or distance is None:
-        return state.get(pointer)[::width]
-    base, signed = state.scalar(pointer), element_dtype(distance).signed
-    return [displaced_pointer(state, pointer, base, by, signed) for by in state.get(distance)[::width]]
+        return state.get(pointer)[register]
+    by = state.get(distance)[register]
+    return displaced_pointer(state, pointer, state.scalar(pointer), by, element_dtype(distance).signed)
+
+
+def _stepped(state: State, tile: Tile, address: Register, elements: int) -> Register:
+    if elements == 0:
+        return address
+    return state.builder.emit(f"getelementptr {memory_type(tile)}, {address}, i64 {elements}", GLOBAL_POINTER)
 
 
 def _masks(state: State, op: Op) -> list[Register | None]:
