@@ -51,7 +51,7 @@ def _enters(state: State, lower: Register, upper: Register, step: Register, sign
 
 
 def _counts_up(lower: Register, step: Register) -> bool:
-    """Whether the loop surely starts at 0 or above and rises: one step past the upper bound is then no unsigned wrap."""
+    """Whether the loop surely starts at 0 or above and rises: past the upper bound no unsigned step then wraps."""
     known = not lower.text.startswith("%") and not step.text.startswith("%")
     return known and int(lower.text) >= 0 and int(step.text) > 0
 
