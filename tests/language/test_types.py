@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import linecache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import tinyton_lab.language as tl
 from tests.frontend.lowering import Device, lowered
 from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.base.dtypes import DTYPES
 
 
 def check(expression: str, wanted: str, before: str = "", **pointers: str) -> None:
@@ -73,6 +76,17 @@ def check(expression: str, wanted: str, before: str = "", **pointers: str) -> No
 )
 def test_dtype_of_a_result(expression: str, x: str, wanted: str):
     check(expression, wanted, x=x)
+
+
+TABLE = json.loads((Path(__file__).parent.parent / "data" / "result_dtypes.json").read_text(encoding="utf-8"))
+PUBLIC = {dtype.short: dtype.public for dtype in DTYPES.values()}
+
+
+@pytest.mark.parametrize("expression", TABLE["results"])
+def test_dtypes_are_those_of_triton(expression: str):
+    """What each expression gives for each dtype, as Triton 3.9 has it; here more expressions have a meaning."""
+    for dtypes, wanted in TABLE["results"][expression].items():
+        check(expression, PUBLIC[wanted], TABLE["before"], **dict(zip("xy", dtypes.split())))
 
 
 @pytest.mark.parametrize(

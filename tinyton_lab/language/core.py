@@ -243,9 +243,9 @@ def _extreme(quiet: Any, loud: Any, x: Any, y: Any, propagate_nan: Any) -> TileV
 
 @builtin
 def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) -> TileValue:
-    """Elements of `x` limited to ``min ... max``; floats only."""
+    """Elements of `x` limited to ``min ... max``."""
     value, low, high = semantic.ternary(x, min, max)
-    semantic.computable(elementwise.floor, value)
+    semantic.computable(elementwise.max_, value)
     return minimum(maximum(value, low, propagate_nan), high, propagate_nan)
 
 

@@ -176,7 +176,10 @@ def shift(row: OpDef, x: Any, y: Any) -> TileValue:
 
 
 def neg(x: Any) -> TileValue:
+    """``-x``; a one-bit integer is its own negative."""
     value = to_value(x)
+    if value.tile.element is int1:
+        return value
     computable(ops.neg, value)
     return emit(ops.neg, value)
 
