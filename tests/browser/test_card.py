@@ -165,7 +165,10 @@ def test_the_static_card_survives_the_sanitiser(opened: Callable[[str], Any]) ->
     page = opened("static.ipynb")
     output = page.locator(".jp-OutputArea-output")
     expect(output).to_contain_text("alignment of the mask is 1")
-    expect(output.locator("details")).to_have_count(10)
+    expect(output.locator("details")).to_have_count(11)
+    picture = output.locator("img")
+    output.get_by_text("Tile IR dataflow").click()
+    assert picture.evaluate("async e => { await e.decode(); return e.naturalWidth; }") > 300
     output.get_by_text("PTX – 19 instructions").click()
     expect(output.get_by_text("ld.global.f32 %f1").first).to_be_visible()
     assert output.locator("b").first.evaluate("e => e.style.fontFamily") == "monospace"

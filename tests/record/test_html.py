@@ -23,7 +23,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def test_a_card_shows_every_stage_and_the_reason_of_the_miss() -> None:
-    page = Reader(html.card(vadd(), recording(), [Graph("ast", "Tree", "A tree.", "", SVG)]))
+    page = Reader(html.card(vadd(), recording(), [Graph("tile", "Dataflow", "A flow.", "", SVG)]))
     for word in (
         "vadd",
         "sm_80",
@@ -39,7 +39,7 @@ def test_a_card_shows_every_stage_and_the_reason_of_the_miss() -> None:
         html.CLOSING,
     ):
         assert word in page.text, word
-    assert page.attributes["alt"] == ["A tree."]
+    assert page.attributes["alt"] == ["A flow."]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tinyton_lab.record.stage import Compilation, Stage
 from tinyton_lab.record.text import TITLES, passes
 from tinyton_lab.record.visible import visible
 
-MAXIMUM_NODES = 120
+MAXIMUM_NODES = {"ast": 120, "tile": 120, "llvm": 60}
 LAYOUT_SECONDS = 5
 _LABEL = 48
 _OPERATION = re.compile(r"\s*(?:(?P<results>%[\w.]+(?:, *%[\w.]+)*) = )?(?P<op>[a-z_][\w.]*)(?P<rest>.*)")
@@ -36,6 +36,8 @@ _NODE = {
     "height": "0.28",
     "margin": "0.10,0.04",
 }
+_FONT = 'font-family="Courier,monospace" font-size="10" text-anchor="middle"'
+_NUMBER = re.compile(r"-?\d+\.\d+")
 _EDGE = {"arrowsize": "0.55", "color": "#7d8794"}
 
 
@@ -114,8 +116,18 @@ def _binaries() -> Iterator[Path]:
 
 
 def _bare(svg: str) -> str:
-    """The drawing alone: without the prologue and the comments, which name the tool and its version."""
-    return re.sub(r"<!--.*?-->\n?", "", svg[svg.find("<svg") :], flags=re.DOTALL).strip()
+    """The drawing alone and small: without prologue, comments and ids, what every text repeats said once."""
+    bare = re.sub(r"<!--.*?-->\n?", "", svg[svg.find("<svg") :], flags=re.DOTALL).strip()
+    bare = re.sub(
+        r' id="\w+"| font-family="[^"]*"| font-size="[^"]*"| text-anchor="\w+"| xmlns:xlink="[^"]*"', "", bare
+    )
+    bare = re.sub(r' (?:d|points|x|y)="[^"]*"', lambda place: _NUMBER.sub(_rounded, place[0]), bare)
+    return bare.replace('<g class="graph"', f'<g {_FONT} class="graph"', 1)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    """A coordinate in tenths of a point, which nobody can see."""
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def _tree_graph(compilation: Compilation) -> Graph | None:
@@ -139,7 +151,7 @@ def _flow_graph(compilation: Compilation, family: str) -> Graph | None:
 
 
 def _graph(stage: Stage, title: str, sentence: str, dot: str, count: int) -> Graph | None:
-    if not 1 < count <= MAXIMUM_NODES:
+    if not 1 < count <= MAXIMUM_NODES[stage.family]:
         return None
     svg = render_svg(dot)
     return Graph(stage.name, title, sentence, "" if svg else dot, svg)

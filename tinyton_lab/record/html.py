@@ -43,10 +43,14 @@ class Detail:
     colours: bool
 
 
+_OPEN = ("python", "tile")
+# Native code is a branch of its own, and long.
+_SIDE_LINES = 20
 _DETAILS = (
     Detail(150, 60, True, True),
-    Detail(150, 60, False, True),
-    Detail(120, 0, False, True),
+    Detail(60, 30, True, True),
+    Detail(60, 0, True, False),
+    Detail(30, 0, True, False),
     Detail(80, 0, False, False),
     Detail(30, 0, False, False),
     Detail(8, 0, False, False),
@@ -66,7 +70,8 @@ def card(compilation: Compilation, recording: Recording | None = None, graphs: S
 
 def picture(svg: str, sentence: str) -> Markup:
     """Draw SVG text as an image, which cannot run anything, with its sentence for those who do not see it."""
-    data = base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii")
+    untitled = re.sub(r"<title>[^<]*</title>\n?", "", svg)
+    data = base64.b64encode(untitled.encode("utf-8", "replace")).decode("ascii")
     return element("img", src=f"data:image/svg+xml;base64,{data}", alt=_cut(sentence, 400), style="max-width:100%")
 
 
@@ -103,24 +108,28 @@ def _errors(compilation: Compilation) -> Iterator[Markup]:
 
 def _stages(compilation: Compilation, graphs: Sequence[Graph], detail: Detail) -> Iterator[Markup]:
     sources = text.source_lines(compilation)
-    for index, family in enumerate(text.families(compilation)):
+    for family in text.families(compilation):
         stages = text.passes(compilation, family)
-        pictures = [graph for graph in graphs if graph.stage.split("/")[0] == family and graph.svg]
+        pictures = [graph for graph in graphs if family == "tile" == graph.stage.split("/")[0] and graph.svg]
         inner = [element("div", stages[0].doc, style=QUIET)] if stages[0].doc else []
-        inner.append(_listing(stages[0], sources, detail.lines, detail.colours))
+        lines = min(detail.lines, _SIDE_LINES) if family.startswith("cpu_") else detail.lines
+        inner.append(_listing(stages[0], sources, lines, detail.colours))
         if detail.pictures:
             inner += [_folded(graph.title, picture(graph.svg, graph.sentence)) for graph in pictures]
-        inner += [_pass(stage, sources, detail) for stage in stages[1:]]
+        changed = [stage for stage in stages[1:] if stage.changed]
+        inner += [_pass(stage, sources, detail, stage is changed[-1] if changed else False) for stage in stages[1:]]
         extent = text.extent(compilation, family, " \u2192 ")
         title = f"{text.TITLES.get(family, family)} \u2013 {extent} {text.unit(family)}"
-        yield _folded(title, *inner, open_="open" if index < 2 else "")
+        yield _folded(title, *inner, open_="open" if family in _OPEN else "")
 
 
-def _pass(stage: Stage, sources: dict[int, int], detail: Detail) -> Markup:
+def _pass(stage: Stage, sources: dict[int, int], detail: Detail, final: bool) -> Markup:
+    """One pass; what the last pass left is listed even where little is shown."""
+    limit = max(detail.pass_lines, min(detail.lines, 60) if final else 0)
     title = f"{stage.name} \u2013 {'changed' if stage.changed else 'no change'}. {stage.doc}"
-    if not stage.changed or not detail.pass_lines:
+    if not stage.changed or not limit:
         return element("div", _cut(title, 200), style="margin-left:14px")
-    return _folded(title, _listing(stage, sources, detail.pass_lines, detail.colours), inset="14px")
+    return _folded(title, _listing(stage, sources, limit, detail.colours), inset="14px")
 
 
 def _folded(title: str, *inner: str, open_: str = "", inset: str = "0") -> Markup:
