@@ -216,7 +216,8 @@ def constant(value: int | float, type_: PtxType) -> Any:
         return np.bool_(value != 0)
     if isinstance(value, float):
         if type_.compute.kind == "f":
-            return type_.compute.type(value)
+            with np.errstate(over="ignore"):
+                return type_.compute.type(value)
         source: Any = np.float64(value) if type_.bits == 64 else np.float32(value)
         return source.view(np.uint64 if type_.bits == 64 else np.uint32).astype(type_.raw).view(type_.compute)
     if type_.compute.kind == "f":

@@ -31,6 +31,7 @@ from tinyton_lab.ptx.syntax import (
     Vector,
     text_span,
 )
+from tinyton_lab.ptx.types import TYPES
 
 _TOKEN = re.compile(
     r"(?:[ \t\r\n\f]+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"
@@ -42,6 +43,7 @@ _FLOAT = re.compile(
     r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|([0-9]{1,400}\.[0-9]{0,400}(?:[eE][+-]?[0-9]{1,4})?|[0-9]{1,400}[eE][+-]?[0-9]{1,4})"
 )
 _SPACES = {".reg", ".sreg", ".const", ".global", ".local", ".param", ".shared"}
+_OPAQUE_TYPES = {"texref", "samplerref", "surfref"}
 _LINKAGE = {".extern", ".visible", ".weak", ".common"}
 _MOST_DEPTH, _MOST_REGISTERS, _MOST_BYTES = 100, 1 << 20, 1 << 32
 _OPERATORS = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "<<": 0, ">>": 0}
@@ -220,7 +222,7 @@ class _Parser:
                 type_ = token[1:]
             else:
                 qualifiers.append(token)
-        if not type_:
+        if type_ not in TYPES and type_ not in _OPAQUE_TYPES:
             self.fail("a type such as .b32")
         return self.declarator(
             Variable(space, type_, "", line, align, vector=vector, linkage=linkage, qualifiers=" ".join(qualifiers))
@@ -405,7 +407,7 @@ class _Parser:
         if tokens[self.at] != ";":
             while True:
                 token = tokens[self.at]
-                if tokens[self.at + 1] in (",", ";") and token[0] in "%_$" and len(token) > 1:
+                if len(token) > 1 and token[0] in "%_$" and tokens[self.at + 1] in (",", ";"):
                     operands.append(Name(token))
                     self.at += 1
                 else:

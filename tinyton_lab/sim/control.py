@@ -117,7 +117,7 @@ def branch_table(
     low: Lowering, instruction: Instruction, form: Form, names: Names, blocks: tuple[int, ...], follow: int
 ) -> Switch:
     """`blocks` is the block of each entry of the label list."""
-    if len(instruction.operands) != 2:
+    if len(instruction.operands) != 2 or not blocks:
         low.refuse(instruction, form, "needs an index and a label list")
     index = low.reader(instruction, form, names, instruction.operands[0], TYPES["u32"])
     return Switch(index, blocks, _flag(low, instruction, form, names), follow)

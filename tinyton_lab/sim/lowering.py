@@ -298,7 +298,7 @@ class Lowering:
         self, instruction: Instruction, form: Form, names: Names, operand: Operand, role: Role, targets: list[Any]
     ) -> None:
         if isinstance(operand, Vector):
-            raise RuntimeError("lowering: vector destinations belong to mov and memory instructions")
+            self.refuse(instruction, form, "writes one register here, not a vector")
         types = self.destination_types(form, role)
         found = self.destinations(instruction, form, names, operand, role)
         targets += [(target, type_) if target else None for target, type_ in zip(found, types)]

@@ -79,14 +79,19 @@ class Site:
     saved: list[int] = field(default_factory=list)
 
 
+def _element_bytes(variable: Variable) -> int:
+    """Opaque texture and sampler types are handles of 8 bytes."""
+    return (TYPES[variable.type].bytes if variable.type in TYPES else 8) * max(variable.vector, 1)
+
+
 def alignment(variable: Variable) -> int:
     """The alignment of a declared variable in bytes."""
-    return variable.align or TYPES[variable.type].bytes * max(variable.vector, 1)
+    return variable.align or _element_bytes(variable)
 
 
 def size_of(variable: Variable) -> int:
     """The bytes of a declared variable; 0 for unsized arrays."""
-    size = TYPES[variable.type].bytes * max(variable.vector, 1)
+    size = _element_bytes(variable)
     if variable.shape == (0,) and variable.initial is not None:
         return size * sum(len(item) - 1 if isinstance(item, str) else 1 for item in variable.initial)
     for bound in variable.shape or ():

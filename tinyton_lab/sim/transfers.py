@@ -61,7 +61,8 @@ def load(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
     address = low.address(instruction, form, names, instruction.operands[1], space)
     if space == "param" and isinstance(instruction.operands[1], Address):
         symbol = instruction.operands[1].base
-        if isinstance(symbol, Name) and names.lookup(symbol.text) is not None and address([]) is not None:
+        found = names.lookup(symbol.text) if isinstance(symbol, Name) else None
+        if found is not None and found[1].space != "reg":
             return _load_constant(int(address([])), size, writers, type_)
     target = targets[0]
     if len(items) == 1 and target is not None and target[1].bits == type_.bits:
