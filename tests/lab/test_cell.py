@@ -55,6 +55,15 @@ def test_a_traceback_shows_the_cells_line(shell: Any) -> None:
     assert (frame.filename, frame.lineno, frame.line) == ("cell:bad", 2, "b = a / 0")
 
 
+@pytest.mark.parametrize("source", ["def f():\n    return 1 / 0\n", "\n  \ndef f():\n    return 1 / 0\n"])
+def test_lines_are_counted_as_the_cell_shows_them(shell: Any, source: str) -> None:
+    cell.run(shell, source, "cell:f", first_line=2)
+    line = source.split("\n").index("def f():") + 2
+    assert shell.user_ns["f"].__code__.co_firstlineno == line
+    assert linecache.getline("cell:f", line) == "def f():\n"
+    assert inspect.getsource(shell.user_ns["f"]).startswith("def f():")
+
+
 def test_a_syntax_error_names_the_cell(shell: Any) -> None:
     with pytest.raises(SyntaxError) as caught:
         cell.run(shell, "a = = 1\n", "cell:bad")

@@ -27,10 +27,15 @@ def register(label: str, source: str) -> None:
     linecache.cache[label] = (len(source), None, source.splitlines(keepends=True), label)
 
 
-def run(shell: Any, source: str, label: str) -> None:
-    """Run `source` in the namespace of an IPython shell; the value of a last expression is displayed as usual."""
+def run(shell: Any, source: str, label: str, first_line: int = 1) -> None:
+    """Run `source` in the namespace of an IPython shell; the value of a last expression is displayed as usual.
+
+    `first_line` is the number that its first line has for the person who wrote it: 2 below a magic.
+    """
     __tracebackhide__ = True
-    python = shell.transform_cell(source)
+    # The shell takes empty lines off the start; they count for whoever looks for a line.
+    empty = source[: len(source) - len(source.lstrip())].count("\n")
+    python = "\n" * (first_line - 1 + empty) + shell.transform_cell(source)
     register(label, python)
     tree = shell.transform_ast(ast.parse(python, filename=label))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

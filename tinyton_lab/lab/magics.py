@@ -108,7 +108,7 @@ class KernelMagics(Magics):
         name = given.name or cell.kernel_name(source)
         engine = given.on or ("sim" if given.trace else None)
         with backend(engine) if engine else nullcontext(), recording(given.trace) if given.trace else nullcontext():
-            cell.run(self._shell(), source, f"cell:{name}" if name else "cell")
+            cell.run(self._shell(), source, f"cell:{name}" if name else "cell", first_line=2)
 
     def _show(self, watch: Watch, given: Any, view: str, unlaunched: Any) -> None:
         entries = watch.entries(partial(inspection.complete, target=given.target), unlaunched)
