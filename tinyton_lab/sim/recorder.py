@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,16 @@ from tinyton_lab.sim.control import Barrier
 from tinyton_lab.sim.lanes import Array, Chunk, bits
 from tinyton_lab.sim.program import CodeBlock, Details
 
+_SMALL = 8192
 _LANE_BITS = (1 << np.arange(32, dtype=np.uint64)).astype(np.uint64)
+
+
+class Part(NamedTuple):
+    """The recorded CTAs of a chunk: the first one's place in the launch, their shape, and how to cut them out."""
+
+    first: int
+    shape: tuple[int, int]
+    cut: Callable[[Array], Array]
 
 
 class Recorder:
@@ -24,24 +33,26 @@ class Recorder:
 
     def __init__(self, launch: Any, most: int) -> None:
         self.launch, self.most, self.total, self.kept = launch, most, 0, 0
-        self.raw: list[tuple[int, tuple[int, int], Details, Array | None, tuple[Array, ...], Any, str]] = []
+        self.raw: list[tuple[Part, Details, Array | None, list[Array], Any, str]] = []
 
     def block(self, chunk: Chunk, code: CodeBlock) -> None:
         """Run a block's operations one by one, noting each."""
-        registers, mask = chunk.registers, chunk.mask
+        registers, mask, note = chunk.registers, chunk.mask, self.note
+        keep = chunk.recorded
+        part = Part(chunk.first, (keep, chunk.threads), _first_rows(keep) if keep < chunk.ctas else _whole)
         for operation, what in zip(code.operations, code.notes):
             if what is None:
                 operation(chunk)
                 continue
-            chosen = self.chosen(chunk, what, mask)
+            chosen = mask if what.guard is None else self.chosen(chunk, what, mask)
             chunk.access = None
             operation(chunk)
-            self.note(chunk, what, chosen, [registers[register] for _, register, _ in what.writes], chunk.access, "")
+            note(part, what, chosen, [registers[write[1]] for write in what.writes], chunk.access, "")
         if code.ending is not None:
             ending = code.terminator
             waits = isinstance(ending, Barrier) and ending.action != "arrive"
             text = f"barrier {ending.fixed}" if waits else ""
-            self.note(chunk, code.ending, self.chosen(chunk, code.ending, mask), [], None, text)
+            note(part, code.ending, self.chosen(chunk, code.ending, mask), [], None, text)
 
     @staticmethod
     def chosen(chunk: Chunk, what: Details, mask: Array | None) -> Array | None:
@@ -52,28 +63,26 @@ class Recorder:
         flags = ~flags if what.guard[1] else flags
         return flags if mask is None else flags & mask
 
-    def note(
-        self, chunk: Chunk, what: Details, mask: Array | None, values: list[Array], access: Any, waits: str
-    ) -> None:
+    def note(self, part: Part, what: Details, mask: Array | None, values: list[Array], access: Any, waits: str) -> None:
         """Keep one instruction of the recorded CTAs; their part of larger arrays is copied, so that these can go."""
-        keep = chunk.recorded
-        shape = (keep, chunk.threads)
-        cut = _first_rows(keep) if keep < chunk.ctas else _whole
-        mask = None if mask is None else cut(mask)
-        warps = keep * chunk.threads // 32
+        shape, cut = part.shape, part.cut
+        warps = shape[0] * shape[1] >> 5
         if mask is not None:
-            warps = int(np.count_nonzero(np.broadcast_to(mask, shape).reshape(-1, 32).any(axis=1)))
+            lanes: Array = cut(mask)
+            mask = lanes
+            warps = int(np.count_nonzero(np.broadcast_to(lanes, shape).reshape(-1, 32).any(axis=1)))
         self.total += warps
         if self.kept < self.most and warps:
             self.kept += warps
             if access is not None:
                 access = (*access[:4], cut(access[4]))
-            self.raw.append((chunk.first, shape, what, mask, tuple(map(cut, values)), access, waits))
+            self.raw.append((part, what, mask, [cut(value) for value in values], access, waits))
 
     def steps(self, names: dict[int, str]) -> Iterator[Step]:
         """The kept steps in execution order; `names` gives each register the type it is shown in."""
         index = 0
-        for first, shape, what, mask, values, access, waits in self.raw:
+        for part, what, mask, values, access, waits in self.raw:
+            shape = part.shape
             full = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(mask, shape)
             lanes = full.reshape(-1, 32)
             masks = (lanes * _LANE_BITS).sum(axis=1, dtype=np.uint64)
@@ -88,7 +97,7 @@ class Recorder:
                 cta, inside = divmod(int(warp), shape[1] // 32)
                 yield Step(
                     index,
-                    self.launch.cta_index(first + cta),
+                    self.launch.cta_index(part.first + cta),
                     inside,
                     what.line,
                     self.launch.uid(what.line),
@@ -130,5 +139,11 @@ def _whole(value: Array) -> Array:
 
 
 def _first_rows(count: int) -> Callable[[Array], Array]:
-    """A function that keeps the first CTAs' part of lane values."""
-    return lambda value: value[:count].copy() if value.ndim >= 2 and len(value) > count else value
+    """A function that keeps the first CTAs' part of lane values, without keeping large arrays alive."""
+
+    def cut(value: Array) -> Array:
+        if value.ndim < 2 or len(value) <= count:
+            return value
+        return value[:count] if value.size <= _SMALL else value[:count].copy()
+
+    return cut
