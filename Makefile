@@ -24,7 +24,7 @@ test: lint $(FRONTEND) browser  ## every check: lint, unit tests, kernels on eve
 	$(BIN)/python -m pytest -n 2 --dist=loadfile --nbval --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
 lint: $(INSTALLED)-dev
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m tinyton_lab.lab.notebooks --check
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import tinyton_lab.tiny_ton as tt
 
+import tinyton_lab.tiny_ton as tt
 from tests.kernels.case import Case
 from tests.kernels.softmax import reference
 

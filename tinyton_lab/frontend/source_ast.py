@@ -82,7 +82,7 @@ class ParsedFunction:
             column = node.col_offset + len("def ")
             return self._range(node.lineno, column, node.lineno, column + len(node.name.encode()))
         if isinstance(node, ast.For | ast.While | ast.If):  # the header likewise
-            end = node.iter if isinstance(node, ast.For) else node.test
+            end: Any = node.iter if isinstance(node, ast.For) else node.test
             return self._range(node.lineno, node.col_offset, end.end_lineno, end.end_col_offset)
         return self._range(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
