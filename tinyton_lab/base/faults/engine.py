@@ -48,11 +48,11 @@ tt.inspect(kernel, np.zeros(1, np.float32)).stage("ptxx")
     ),
     Fault(
         "TT5012",
-        "Not available on this GPU target",
-        "{op} of {type} cannot be compiled for {target}: {reason}",
-        "run it on the engine {engine}, or choose another target",
-        "Some operations and element types exist on some architectures only, or have no GPU code yet. Every op is "
-        "checked before code is generated.",
+        "Not available on this engine",
+        "{op} of {type} does not run on {target}: {reason}",
+        "run it on {engine}",
+        "Some operations and element types exist on some machines only. Every op is checked before code is generated, "
+        "and nothing is replaced by an approximation of it.",
     ),
     Fault(
         "TT5013",

@@ -59,8 +59,8 @@ def apply(b: Code, op: Op, operands: Sequence[Register]) -> Register:
     registers = [b.lanes_of(x, lanes) for x in operands] if lanes else list(operands)
     elements = [value.type.element for value in op.inputs]
     result = op.result.type.element
-    if op.row in _SPECIAL:
-        return _SPECIAL[op.row](b, op, registers, elements, result)
+    if op.row in SPECIAL:
+        return SPECIAL[op.row](b, op, registers, elements, result)
     attrs = {name: value for name, value in op.attrs.items() if value is not None}
     first = elements[0]
     if isinstance(first, Pointer):
@@ -135,7 +135,7 @@ def _same(b: Code, op: Op, registers: list[Register], elements: list[Element], r
     return registers[0]
 
 
-_SPECIAL: dict[Any, Any] = {
+SPECIAL: dict[Any, Any] = {
     elementwise.cast: _cast,
     elementwise.bitcast: _bitcast,
     elementwise.offset: _offset,

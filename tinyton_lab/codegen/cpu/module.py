@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tinyton_lab.base.dtypes import DType
-from tinyton_lab.codegen.cpu import arithmetic, clusters, extents
+from tinyton_lab.codegen.cpu import arithmetic, check, clusters, extents
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.codegen.cpu.memory import Memory
 from tinyton_lab.codegen.cpu.regions import Regions
@@ -24,8 +24,9 @@ _MARK = re.compile(r", !dbg !\{(\d+)\}")
 def compile(function: Function, checked: bool = True, machine: native.Machine | None = None) -> CpuCode:
     """Generate code for one function of tile IR, for this processor unless another is given.
 
-    `checked` compares every access with its array. Raises RuntimeError for ops this engine cannot run.
+    `checked` compares every access with its array. Raises TT5012, located, for an op that this engine lacks.
     """
+    check.check(function)
     machine = machine or native.host()
     code = Code(machine, bool(function.attrs.get("fp_fusion")))
     parameters = tuple(_parameter(value.name, value.type.element) for value in function.body.args)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.base.targets import Target
 from tinyton_lab.codegen.gpu.lower import LOWERINGS
 from tinyton_lab.ir.core import Function, Op
 from tinyton_lab.ops import elementwise
 from tinyton_lab.ops.casts import compute_dtype
+from tinyton_lab.ops.support import refused
 
 
 def check(function: Function, target: Target) -> None:
@@ -16,9 +16,7 @@ def check(function: Function, target: Target) -> None:
     for op in function.walk():
         reason = refusal(op, function.attrs.get("math") == "approx")
         if reason:
-            type = next((str(value.type.element) for value in (*op.inputs, *op.results)), "nothing")
-            engine = "cpu" if "cpu" not in op.row.unsupported else "interpreter"
-            raise error("TT5012", op.span, op=op.row.name, type=type, target=target, reason=reason, engine=engine)
+            raise refused(op, "gpu", str(target), reason)
 
 
 def refusal(op: Op, fast: bool) -> str:

@@ -23,6 +23,7 @@ from tinyton_lab.ops import contract, control, elementwise, memory, program, red
 from tinyton_lab.ops.casts import cast_numpy
 from tinyton_lab.ops.reduction import combiner
 from tinyton_lab.ops.roots import Roots, pointer_roots
+from tinyton_lab.ops.support import refused
 from tinyton_lab.ops.table import OPS
 
 Array = Any
@@ -122,7 +123,10 @@ class Interpreter:
                 raise RuntimeError(f"interpreter: {op.row.name} gave {result.dtype} for {op.result.type}")
             frame.values[op.result] = result
             return
-        results = HANDLERS[op.row](self, op, frame)
+        if (handler := HANDLERS.get(op.row)) is None:
+            reason = op.row.unsupported.get("interpreter", "it has no definition in numpy")
+            raise refused(op, "interpreter", "the engine interpreter", reason)
+        results = handler(self, op, frame)
         frame.values.update(zip(op.results, results, strict=True))
 
     def coordinates(self, number: int) -> tuple[int, int, int]:
