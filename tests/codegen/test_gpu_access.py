@@ -68,7 +68,7 @@ kernel @cast(%x: ptr<f8e5>, %o: ptr<f32>) {num_warps = 1} {
 
 
 def test_what_has_no_code_is_told_before_code_is_made():
-    with pytest.raises(TinytonError, match="cast of f8e5 cannot be compiled for sm_80: .*not computed with") as caught:
+    with pytest.raises(TinytonError, match="cast of f8e5 does not run on sm_80: .*not computed with") as caught:
         compile(parse_function(CAST, OPS), TARGETS["sm_80"])
     assert caught.value.code == "TT5012" and "on the engine" in caught.value.hint
 
