@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tests.sim import corpus
+from tinyton_lab.base.targets import target
 from tinyton_lab.ptx.text import parse, print_module
+from tinyton_lab.runtime import assembler
 from tinyton_lab.sim import Module
 
 FILES = sorted({row["ptx"] for row in corpus.KERNELS.values()})
@@ -23,6 +25,13 @@ def test_matches_its_reference(kernel: str):
 def test_print_keeps_the_text(path: str):
     printed = print_module(parse(corpus.text_of(path)))
     assert print_module(parse(printed)) == printed
+
+
+@pytest.mark.skipif(not assembler.available(), reason="no assembler here")
+@pytest.mark.parametrize("path", [path for path in FILES if path.startswith("cuda")] + FILES[::8])
+def test_printed_text_assembles(path: str):
+    syntax = corpus.module(path).syntax
+    assert assembler.assemble(print_module(syntax), target(syntax.targets[0])).cubin
 
 
 @pytest.mark.parametrize("kernel", sorted(corpus.KERNELS)[::4])

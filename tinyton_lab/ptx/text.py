@@ -111,7 +111,7 @@ def operand_text(operand: Operand) -> str:
     """Print one operand."""
     match operand:
         case Name(text=text, offset=offset):
-            return f"{text}{offset:+d}" if offset else text
+            return f"{text}+{offset}" if offset else text
         case Immediate(text=text):
             return text
         case Negated(name=name):
@@ -123,7 +123,7 @@ def operand_text(operand: Operand) -> str:
         case Group(items=items):
             return "(" + ", ".join(map(operand_text, items)) + ")"
         case Address(base=base, offset=offset, rest=rest):
-            inner = operand_text(base) + (f"{offset:+d}" if offset else "")
+            inner = operand_text(base) + (f"+{offset}" if offset else "")
             return "[" + ", ".join([inner, *map(operand_text, rest)]) + "]"
     raise RuntimeError(f"printing PTX: unexpected operand {operand!r}")
 
