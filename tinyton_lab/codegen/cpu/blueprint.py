@@ -12,6 +12,7 @@ from tinyton_lab.codegen.cpu.values import Buffer, Values
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.ir.types import Pointer
 
+_LANES_APART = 16  # at most so many lanes where each has an address of its own
 CHEAP_NODES, MODERATE_NODES = 12, 28  # nodes of a body that is unrolled four times, twice
 
 
@@ -157,6 +158,8 @@ class Blueprint:
         lanes = self.values.code.machine.vector_bits // self._widest()
         while lanes > length:
             lanes //= 2
+        if any(access is not None and not access.contiguous for access in self._accesses()):
+            lanes, compact = min(lanes, _LANES_APART), True
         nodes = len(self.schedule.levels[-1])
         unroll = 1 if compact else 4 if nodes <= CHEAP_NODES else 2 if nodes <= MODERATE_NODES else 1
         while unroll > 1 and unroll * lanes > length:
@@ -183,6 +186,9 @@ class Blueprint:
         for planned in self.planned:
             widths += [_bits(key[0].type.element) for key in planned.keys]
         return max(widths)
+
+    def _accesses(self) -> list[Access | None]:
+        return [each.access for each in (*self.schedule.levels[-1], *self.planned)]
 
     def memory_types(self) -> list[str]:
         """LLVM types of the elements that the innermost loop reads or writes as vectors."""

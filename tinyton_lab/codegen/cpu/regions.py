@@ -53,9 +53,9 @@ class Regions:
             if isinstance(root, Fill):
                 self.values.buffers[root.value] = root.buffer
 
-    def _fill(self, value: Value) -> Fill:
-        """Plan to keep a tile in a buffer of its own."""
-        readers = [step.op for step in self.plan.readers.get(value, ())]
+    def _fill(self, value: Value, step: Step) -> Fill:
+        """Plan to keep a tile in a buffer of its own, at a step that computes it."""
+        readers = [reader.op for reader in self.plan.readers.get(value, ()) if reader is not step]
         masks = {op.operand("mask") if op.row is memory.store else None for op in readers}
         (mask,) = masks if len(masks) == 1 else (None,)
         return Fill(value, self.values.buffer(value.type), mask)
@@ -64,21 +64,21 @@ class Regions:
         """Materialise what must lie in memory ahead of a step."""
         for value in step.before:
             if value not in self.values.buffers:
-                self._nest(value.type.shape, [self._fill(value)])
+                self._nest(value.type.shape, [self._fill(value, step)])
         for op, pairs in step.copies:
             self._copy(op, sorted(pairs))
         if step.op.row is not reduction.reduce and step.op.row is not memory.store:
             for value in step.along:
-                self._nest(value.type.shape, [self._fill(value)])
+                self._nest(value.type.shape, [self._fill(value, step)])
 
     def _along(self, step: Step, shape: tuple[int, ...]) -> list[Root]:
         """Tiles to write in the same loops as the step; those of another shape are written ahead."""
         same: list[Root] = []
         for value in step.along:
             if value.type.shape == shape and not (step.op.row is reduction.reduce and self._is_view(value)):
-                same.append(self._fill(value))
+                same.append(self._fill(value, step))
             else:
-                self._nest(value.type.shape, [self._fill(value)])
+                self._nest(value.type.shape, [self._fill(value, step)])
         return same
 
     def _is_view(self, value: Value) -> bool:
