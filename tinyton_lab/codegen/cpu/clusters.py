@@ -96,6 +96,9 @@ class _Planner:
                     self._need(value, (block, number))
         for op in reversed(self.deferred):
             self._settle(op)
+        order = {op: number for number, op in enumerate(self.deferred)}
+        for step in (step for steps in self.steps.values() for step in steps):
+            step.before.sort(key=lambda value: -1 if value.op is None else order[value.op])
         readers = {v: [self.steps[block][n] for block, n in places] for v, places in self.needs.items()}
         return Plan(self.steps, readers, self.roots, self.costs)
 
@@ -205,7 +208,8 @@ class _Planner:
                 if pairs is None or (wanted and number <= first):
                     early = number if number <= first else first
                     step = self.steps[block][early]
-                    (step.before if number <= first else step.along).append(value)
+                    ahead = number <= first or value in self.forced
+                    (step.before if ahead else step.along).append(value)
                     return early
                 if not wanted:
                     self.steps[block][number].copies.append((op, pairs))
@@ -214,7 +218,8 @@ class _Planner:
                     return None
         if not wanted:
             return None
-        self.steps[block][first].along.append(value)
+        step = self.steps[block][first]
+        (step.before if value in self.forced else step.along).append(value)
         return first
 
     # -- order of memory effects --------------------------------------------------------------------------------------

@@ -75,14 +75,11 @@ class Regions:
         """Tiles to write in the same loops as the step; those of another shape are written ahead."""
         same: list[Root] = []
         for value in step.along:
-            if value.type.shape == shape and not (step.op.row is reduction.reduce and self._is_view(value)):
+            if value.type.shape == shape:
                 same.append(self._fill(value, step))
             else:
                 self._nest(value.type.shape, [self._fill(value, step)])
         return same
-
-    def _is_view(self, value: Value) -> bool:
-        return value.op is not None and value.op.row is shape.reshape
 
     def _copy(self, op: Op, pairs: list[tuple[int, int]]) -> None:
         """Copy what a load reads, where its array overlaps one that is about to be written."""
