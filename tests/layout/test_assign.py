@@ -177,3 +177,51 @@ def test_ops_remember_where_they_come_from():
     known = {op.uid for op in function.walk()}
     for op in assign(function).walk():
         assert function.provenance.ancestors([op.uid]) & known
+
+
+WALKED = """\
+kernel @walk(%x: ptr<f32>, %y: ptr<f32>, %n: i32) {num_warps = 4} {
+  %1 = range {start = 0, end = 128} : tile<128xi32>
+  %2 = constant {value = 0, type = type<i32>} : i32
+  %3 = constant {value = 128, type = type<i32>} : i32
+  %4.0, %4.1 = for %2, %n, %3, %x, %OTHER : ptr<f32>, ptr<f32> {
+  ^(%4.i: i32, %4.a: ptr<f32>, %4.b: ptr<f32>):
+    %5 = load %4.a, distance=%1 : tile<128xf32>
+    store %4.b, %5, distance=%1
+    %6 = offset %4.a, %3 : ptr<f32>
+    %7 = offset %4.b, %3 : ptr<f32>
+    yield %6, %7
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("other", "waits"), [("y", False), ("x", True)])
+def test_pointers_that_walk_keep_their_array(other: str, waits: bool):
+    function = parse_function(WALKED.replace("OTHER", other), OPS)
+    final = [laid_out for _, laid_out in run_layout_passes(function, TARGETS["sm_80"])][-1]
+    assert ("barrier" in rows(final)) is waits
+
+
+ROWS_IN_PLACE = """\
+kernel @rows(%x: ptr<f32>, %n: i32) {num_warps = 4} {
+  %1 = range {start = 0, end = 128} : tile<128xi32>
+  %2 = constant {value = 0, type = type<i32>} : i32
+  %3 = constant {value = STEP, type = type<i32>} : i32
+  for %2, %n, %3 {
+  ^(%4.i: i32):
+    %5 = offset %x, %4.i : ptr<f32>
+    %6 = load %5, distance=%1 : tile<128xf32>
+    %7 = add %6, %6 : tile<128xf32>
+    store %5, %7, distance=%1
+    yield
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("step", "waits"), [(128, False), (-256, False), (64, True)])
+def test_turns_that_share_elements_wait(step: int, waits: bool):
+    function = parse_function(ROWS_IN_PLACE.replace("STEP", str(step)), OPS)
+    final = [laid_out for _, laid_out in run_layout_passes(function, TARGETS["sm_80"])][-1]
+    assert ("barrier" in rows(final)) is waits

@@ -7,48 +7,58 @@ overlap only element by element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ir.rewrite import Rewriter
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import regions, steps_of_op
-from tinyton_lab.ops import control, local, memory, reduction
+from tinyton_lab.ops import control, elementwise, local, memory, reduction, shape
+from tinyton_lab.ops.roots import pointer_roots
+from tinyton_lab.passes.constants import constant_of
 
 Pending = frozenset["Touch"]
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One access since the last barrier: a byte range of shared memory, or `root` and `place` of a global access.
+    """One access since the last barrier: a byte range of shared memory, or `roots` and `place` of a global access.
 
-    `place` is what tells the element of each thread: the operands that make its address; None: any.
+    `roots` are the parameters that its addresses may be computed from (None: any memory), `place` is what tells the
+    element of each thread: the operands that make its address (None: any). `alone`: one and the same thread does it.
     """
 
     writes: bool
     first: int = 0
     last: int = 0
-    root: Value | None = None
+    roots: frozenset[int] | None = None
     place: tuple[Value | None, ...] | None = None
     shared: bool = True
+    alone: bool = False
 
     def conflicts(self, other: Touch) -> bool:
-        if self.shared != other.shared or not (self.writes or other.writes):
+        if self.shared != other.shared or not (self.writes or other.writes) or (self.alone and other.alone):
             return False
         if self.shared:
             return self.first < other.last and other.first < self.last
-        if self.root is not None and other.root is not None and self.root is not other.root:
+        if self.roots and other.roots and not self.roots & other.roots:
             return False
         return self.place is None or self.place != other.place
 
-    def later(self) -> Touch:
-        """The same access in the turn of a loop before: the same operands have other values now."""
-        return Touch(self.writes, self.first, self.last, self.root, None, self.shared)
+    def before(self, loop: Op) -> Touch:
+        """The same access in an earlier turn of `loop`: its operands had other values then.
+
+        It keeps its place where every turn accesses elements of its own.
+        """
+        if self.place is not None and advances(loop, *self.place):
+            return self
+        return replace(self, place=None)
 
 
 def place_barriers(function: Function) -> Function:
     """Put a `barrier` before every access that needs one."""
-    finder = _Finder()
+    finder = _Finder(pointer_roots(function))
     finder.block(function.body, frozenset())
 
     def before(rewriter: Rewriter, op: Op) -> None:
@@ -59,7 +69,8 @@ def place_barriers(function: Function) -> Function:
 
 
 class _Finder:
-    def __init__(self) -> None:
+    def __init__(self, roots: Mapping[Value, frozenset[int] | None]) -> None:
+        self.roots = roots
         self.needed: set[int] = set()
         self.pieces: dict[Value, tuple[int, int]] = {}
 
@@ -94,14 +105,17 @@ class _Finder:
         return frozenset([Touch(False, first, last)])
 
     def _loop(self, op: Op, pending: Pending) -> Pending:
-        """A turn follows what came before the loop or the turn before it; two rounds see all of that."""
-        after = pending
+        """A turn follows what came before the loop or the turn before it; two rounds see all of that.
+
+        A `for` is left where a turn may begin, a `while` after its test.
+        """
+        entering = pending
         for _ in range(2):
-            entering = after
+            leaving = entering
             for block in op.blocks:
-                entering = self.block(block, entering)
-            after = pending | frozenset(touch.later() for touch in entering)
-        return after
+                leaving = self.block(block, leaving)
+            entering = pending | frozenset(touch.before(op) for touch in leaving)
+        return self.block(op.blocks[0], entering) if op.row is control.while_ else entering
 
     def _touch(self, op: Op) -> Touch | None:
         if op.row in (local.local_store, local.local_load):
@@ -111,7 +125,10 @@ class _Finder:
         if op.row in (memory.load, memory.store):
             pointer, distance = op.operand("pointer"), op.operand("distance")
             place = (pointer, distance) if _one_thread_each(distance or pointer) else None
-            return Touch(op.row is memory.store, root=root_of(pointer), place=place, shared=False)
+            roots = self.roots.get(pointer) if pointer is not None else None
+            writes = op.row is memory.store
+            alone = writes and distance is None and pointer is not None and pointer.type.is_scalar
+            return Touch(writes, roots=roots, place=place, shared=False, alone=alone)
         return None
 
 
@@ -121,16 +138,35 @@ def _one_thread_each(place: Value | None) -> bool:
     return isinstance(layout, Layout) and not layout.free("lane") and not layout.free("warp")
 
 
-def root_of(pointer: Value | None) -> Value | None:
-    """The parameter that an address is computed from, or None where that is not plain to see."""
-    while pointer is not None and pointer.op is not None and pointer.op.row.layout in ("same", "free", *_VIEWS):
-        addresses = [value for value in pointer.op.inputs if value.type.is_pointer]
-        if len(addresses) != 1:
-            return None
-        pointer = addresses[0]
-    if pointer is None or isinstance(pointer.owner, Op) or pointer.owner.owner is not None:
+def advances(loop: Op, pointer: Value | None, distance: Value | None) -> bool:
+    """Whether each turn of a `for` moves a split access by its whole range, so that no two turns share an element."""
+    if loop.row is not control.for_ or pointer is None or distance is None or distance.op is None:
+        return False
+    if distance.op.row is not shape.range_:
+        return False
+    step = _step(loop, pointer)
+    return step is not None and abs(step) >= distance.op.attrs["end"] - distance.op.attrs["start"]
+
+
+def _step(loop: Op, pointer: Value) -> int | None:
+    """How many elements a pointer moves from one turn of a `for` to the next; None where that is not plain to see."""
+    (body,) = loop.blocks
+    if pointer in body.args[1:]:  # carried: the pointer itself plus a constant comes next
+        following = body.terminator.operands[pointer.index - 1]
+        moved = following.op if following is not None else None
+        return _integer(moved.operands[1]) if moved is not None and _moves(moved, pointer) else None
+    moved = pointer.op
+    if moved is None or moved.row is not elementwise.offset or moved.operands[1] is not body.args[0]:
         return None
-    return pointer
+    start = moved.operands[0]
+    inside = start is None or start in body.args or (start.op is not None and start.op in set(body.walk()))
+    return None if inside else _integer(loop.operands[2])
 
 
-_VIEWS = ("expand", "broadcast", "reshape", "transpose", "convert")
+def _integer(value: Value | None) -> int | None:
+    known = constant_of(value)
+    return known if isinstance(known, int) else None
+
+
+def _moves(op: Op, pointer: Value) -> bool:
+    return op.row is elementwise.offset and op.operands[0] is pointer
