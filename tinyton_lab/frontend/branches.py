@@ -133,16 +133,17 @@ def merge_values(frame: Frame, node: ast.AST, test: TileValue, arms: Sequence[Ar
     return build(emit_if(frame, node, test, arms, merge))
 
 
-def merge_names(frame: Frame, node: ast.If, test: TileValue, arms: Sequence[Arm]) -> None:
-    """Merge the names that two arms leave behind and that are needed afterwards."""
-    liveness = frame.parsed.liveness
+def merge_names(
+    frame: Frame, node: ast.If, test: TileValue, arms: Sequence[Arm], stored: frozenset[str], needed: frozenset[str]
+) -> None:
+    """Merge the names that two arms may have `stored` and that are `needed` afterwards."""
     merge, builds = Merge(frame, node), {}
-    for name in sorted(liveness.stored[node]):
+    for name in sorted(stored):
         if not all(name in lowered.names for lowered in arms):
             missing = next(lowered for lowered in arms if name not in lowered.names)
             why = missing.lost[name][0] if name in missing.lost else "it gets a value on one branch only"
             frame.lose(name, why, node)
-        elif name in liveness.after[node]:
+        elif name in needed:
             notes = tuple(Note("here", lowered.bound[name]) for lowered in arms if name in lowered.bound)
             first, second = (lowered.names[name] for lowered in arms)
             builds[name] = merge.plan(f"{name!r}", first, second, notes)

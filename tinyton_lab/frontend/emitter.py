@@ -56,7 +56,12 @@ class IrEmitter:
     def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
         """Nothing is emitted: a remark says so of a print; assertions check in eager mode only, as is documented."""
         if kind == "print":
-            self.remarks.append(error("TT1027", self.span))
+            self.remark("TT1027", self.span)
+
+    def remark(self, code: str, span: Span | None) -> None:
+        """Note something that the kernel's author should know, once per place."""
+        if not any((known.code, known.span) == (code, span) for known in self.remarks):
+            self.remarks.append(error(code, span))
 
     # What the front end's control flow needs besides.
     def block(self, types: Sequence[Tile], names: Sequence[str]) -> tuple[Block, list[TileValue]]:

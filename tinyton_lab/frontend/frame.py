@@ -8,14 +8,17 @@ import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from keyword import kwlist as KEYWORDS
 from typing import Any, Protocol
 
 from tinyton_lab.base.diagnostics import Note, TinytonError, error
+from tinyton_lab.base.dtypes import int1
 from tinyton_lab.base.source import Span
 from tinyton_lab.frontend.emitter import IrEmitter
 from tinyton_lab.frontend.reached import MISSING, Reached
 from tinyton_lab.frontend.rules import Rules
 from tinyton_lab.frontend.source_ast import ParsedFunction
+from tinyton_lab.language.emission import number
 
 
 class Context(Protocol):
@@ -25,9 +28,19 @@ class Context(Protocol):
     rules: Rules
     reached: Reached
 
+    def remark(self, code: str, span: Span | None) -> None:
+        """Note something that the kernel's author should know."""
+        ...
+
     def inline(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Lower a call of a function written in the language; gives what it returns."""
         ...
+
+
+BREAK = "break"
+"""The name, which no variable can have, of the condition that the loop at work has been left."""
+CONTINUE = "continue"
+"""The like of the condition that the turn at work goes on; it is there while a branch is lowered that asks for it."""
 
 
 @dataclass(slots=True)
@@ -40,7 +53,7 @@ class Frame:
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     bound: dict[str, Span] = field(default_factory=dict[str, Span])
     lost: dict[str, tuple[str, Span]] = field(default_factory=dict[str, "tuple[str, Span]"])
-    loops: int = 0
+    loops: list[ast.For | ast.While] = field(default_factory=list[ast.For | ast.While])
 
     def span(self, node: ast.AST) -> Span:
         return self.parsed.span(node, self.call_site)
@@ -77,13 +90,17 @@ class Frame:
             self.names, self.bound, self.lost = saved
 
     @contextmanager
-    def looping(self) -> Iterator[None]:
-        """Inside, the function cannot be left by ``return``."""
-        self.loops += 1
+    def looping(self, loop: ast.For | ast.While) -> Iterator[None]:
+        """Inside, ``break`` and ``continue`` belong to this loop, and the function cannot be left by ``return``."""
+        outer = {name: self.names.pop(name) for name in (BREAK, CONTINUE) if name in self.names}
+        self.names[BREAK] = number(False, int1)
+        self.loops.append(loop)
         try:
             yield
         finally:
-            self.loops -= 1
+            self.loops.pop()
+            del self.names[BREAK]
+            self.names.update(outer)
 
     def lookup(self, node: ast.Name) -> Any:
         """The value of a name: own names, then closure, globals and Python's builtins. Raises TT1001, TT1009."""
@@ -114,6 +131,8 @@ class Frame:
         raise self.fault("TT1001", node, name=name, hint=self._hint(name))
 
     def _hint(self, name: str) -> str:
-        known = [*self.names, *self.parsed.function.__code__.co_freevars, *self.parsed.function.__globals__]
+        function = self.parsed.function
+        known = [*self.names.keys() - set(KEYWORDS), *function.__code__.co_freevars, *function.__globals__]
+        known.sort()
         close = difflib.get_close_matches(name, known, 1)
         return f"did you mean {close[0]!r}?" if close else "a kernel sees its own names and its module's globals"

@@ -30,6 +30,29 @@ def returns(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Return) for n in ast.walk(node))
 
 
+def leaves(node: ast.AST, *kinds: type[ast.stmt]) -> bool:
+    """Whether a statement contains a ``break`` or ``continue`` of the loop it stands in."""
+    if isinstance(node, kinds):
+        return True
+    if isinstance(node, ast.For | ast.While):
+        return False
+    return any(leaves(child, *kinds) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+
+
+def always_leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements end the turn of their loop whatever happens."""
+    return any(
+        isinstance(s, ast.Break | ast.Continue)
+        or (isinstance(s, ast.If) and always_leaves(s.body) and always_leaves(s.orelse))
+        for s in statements
+    )
+
+
+def breaks(loop: ast.For | ast.While) -> bool:
+    """Whether a loop may be left by ``break``."""
+    return any(leaves(statement, ast.Break) for statement in loop.body)
+
+
 class Liveness:
     """Names needed after each branch and loop (`after`), and at each turn of a loop (`header`)."""
 
@@ -37,6 +60,7 @@ class Liveness:
         self.after: dict[ast.stmt, Names] = {}
         self.header: dict[ast.stmt, Names] = {}
         self.stored: dict[ast.stmt, Names] = {}
+        self._loops: list[tuple[Names, Names]] = []
         self._block(function.body, NOTHING)
 
     def _block(self, statements: Sequence[ast.stmt], live: Names) -> Names:
@@ -48,6 +72,10 @@ class Liveness:
         match statement:
             case ast.Return():
                 return reads(statement.value)
+            case ast.Break() if self._loops:
+                return self._loops[-1][0]
+            case ast.Continue() if self._loops:
+                return self._loops[-1][1]
             case ast.Assign() | ast.AnnAssign():
                 return (live - stores([statement])) | reads(statement)
             case ast.AugAssign():
@@ -69,7 +97,9 @@ class Liveness:
         self.stored[loop] = stores(loop.body) | bound
         header = live | each
         while True:  # a name read at the top of the body is needed at its end
+            self._loops.append((live, header))
             again = ((self._block(loop.body, header) | each) - bound) | live
+            self._loops.pop()
             if again == header:
                 break
             header = again | header

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyton_lab.base.diagnostics import Note
-from tinyton_lab.base.dtypes import DType, int32, promote
+from tinyton_lab.base.dtypes import DType, int1, int32, promote
 from tinyton_lab.frontend.branches import agree, condition, kind_of, same_constant
 from tinyton_lab.frontend.expressions import evaluate
-from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.frontend.frame import BREAK, Frame
+from tinyton_lab.frontend.liveness import breaks
 from tinyton_lab.ir.core import Block, Value
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.language import core, semantic
-from tinyton_lab.language.emission import is_number, static, to_value, unwrap
+from tinyton_lab.language.emission import is_number, number, static, to_value, unwrap
 from tinyton_lab.language.shapes import broadcast_to
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
 
+INDEX = "in"
+"""The name, which no variable can have, of the index of a loop that may be left."""
 UNROLL_LIMIT = 1 << 14  # turns of a loop that is unrolled
 Body = Callable[[], None]
 
@@ -28,10 +31,10 @@ Body = Callable[[], None]
 class Carried:
     """The names that a loop carries, flattened to scalars and tiles."""
 
-    def __init__(self, frame: Frame, loop: ast.For | ast.While) -> None:
+    def __init__(self, frame: Frame, loop: ast.For | ast.While, own: tuple[str, ...] = ()) -> None:
         self.frame, self.loop = frame, loop
         liveness = frame.parsed.liveness
-        needed = liveness.stored[loop] & liveness.header[loop] & frame.names.keys()
+        needed = liveness.stored[loop] & liveness.header[loop] & frame.names.keys() | set(own)
         self.names = sorted(name for name in needed if carries(frame.names[name]))
         self.constant = {name: frame.names[name] for name in sorted(needed) if not carries(frame.names[name])}
         self.starts = {name: frame.names[name] for name in self.names}
@@ -250,10 +253,15 @@ def at_most(frame: Frame, node: ast.For, bounds: Sequence[Any]) -> range:
 
 def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> None:
     """Lower the body once per item; the target is known at compile time in each turn."""
-    with frame.looping():
+    with frame.looping(node):
         for item in items:
             assign_item(frame, node.target, item)
             run(node.body)
+            left: TileValue = frame.names[BREAK]
+            if left.known is None:
+                raise frame.fault("TT1032", node)
+            if left.known:
+                return
 
 
 def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
@@ -272,10 +280,13 @@ def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequ
         raise frame.fault("TT1019", node.target, targets=ast.unparse(node.target), values="an integer")
     emitter = frame.context.emitter
     frame.at(node.iter)
-    bounds, index = loop_bounds(frame, node, turns)
+    bounds = loop_bounds(frame, node, turns)
+    if breaks(node):
+        return counted_while(frame, node, node.target.id, bounds, run)
+    limits = [bound.handle for bound in bounds]
     carried = Carried(frame, node)
     starts = carried.handles()
-    block, values = emitter.block([index, *carried.types], [node.target.id, *carried.argument_names])
+    block, values = emitter.block([bounds[0].tile, *carried.types], [node.target.id, *carried.argument_names])
 
     def body() -> None:
         carried.bind(values[1:])
@@ -283,14 +294,39 @@ def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequ
         run(node.body)
 
     lower_body(frame, node, block, carried, body)
-    op = emitter.builder.emit(control.for_, [*bounds, *starts], turns.options, carried.types, (block,))
+    op = emitter.builder.emit(control.for_, [*limits, *starts], turns.options, carried.types, (block,))
     leave(frame, node, carried, op.results)
+
+
+def counted_while(
+    frame: Frame, node: ast.For, target: str, bounds: list[TileValue], run: Callable[[Sequence[ast.stmt]], Any]
+) -> None:
+    """A ``for`` with a ``break``: a ``while`` op that carries the index."""
+    start, end, step = bounds
+    less, greater = semantic.COMPARE["lt"], semantic.COMPARE["gt"]
+    frame.names[INDEX] = start
+
+    def inside() -> TileValue:
+        index = frame.names[INDEX]
+        up = semantic.logical_and(semantic.compare(greater, step, 0), semantic.compare(less, index, end))
+        down = semantic.logical_and(semantic.compare(less, step, 0), semantic.compare(greater, index, end))
+        return semantic.logical_or(up, down)
+
+    def turn() -> None:
+        index = frame.names[INDEX]
+        frame.bind(target, index, node.target)
+        run(node.body)
+        frame.at(node.iter)
+        frame.names[INDEX] = semantic.add(index, step)
+
+    emit_while(frame, node, (BREAK, INDEX), inside, turn)
+    del frame.names[INDEX]
 
 
 def lower_body(frame: Frame, node: ast.For | ast.While, block: Block, carried: Carried, body: Body) -> None:
     """Lower a loop's body into its block, which ends by yielding what is carried."""
     emitter = frame.context.emitter
-    with frame.branch(), emitter.builder.inside(block), frame.looping():
+    with frame.branch(), emitter.builder.inside(block), frame.looping(node):
         body()
         frame.at(node)
         emitter.end(control.yield_, carried.turned())
@@ -303,7 +339,7 @@ def leave(frame: Frame, node: ast.For | ast.While, carried: Carried, results: Se
     carried.forget_others("it gets a value inside this loop only, which may run no turn")
 
 
-def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> tuple[list[Value], Tile]:
+def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> list[TileValue]:
     """The bounds in their common integer type. Raises TT2027."""
     values = [to_value(x) for x in (turns.start, turns.end, turns.step)]
     dtype: DType | None = int32
@@ -312,36 +348,61 @@ def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> tuple[list[Value],
             raise frame.fault("TT2027", node.iter, type=spell(value.tile))
         dtype = promote(dtype, value.element) if dtype is not None else None
     wanted = dtype or int32
-    return [semantic.convert(value, wanted).handle for value in values], Tile(wanted)
+    return [semantic.convert(value, wanted) for value in values]
 
 
 def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
-    """Lower a ``while``; `run` lowers its body. Raises TT1028 for a condition that is always true."""
+    """Lower a ``while``; `run` lowers its body. Raises TT1028 for one that never ends."""
     if node.orelse:
         raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
-    with_widening(frame, lambda: run_time_while(frame, node, run))
+    own = (BREAK,) if breaks(node) else ()
+
+    def test() -> bool | TileValue:
+        found = condition(frame, node.test, evaluate(frame, node.test))
+        if found is True and not own:
+            raise frame.fault("TT1028", node.test)
+        return found
+
+    with_widening(frame, lambda: emit_while(frame, node, own, test, lambda: run(node.body)))
 
 
-def run_time_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
-    """Emit a ``while`` op; the names it carries are its blocks' arguments."""
-    emitter = frame.context.emitter
-    carried = Carried(frame, node)
+def emit_while(
+    frame: Frame,
+    node: ast.For | ast.While,
+    own: tuple[str, ...],
+    test: Callable[[], bool | TileValue],
+    turn: Body,
+) -> None:
+    """Emit a ``while`` op; the names it carries are its blocks' arguments, and `own` are the loop's own among them."""
+    emitter, outer = frame.context.emitter, frame.names.get(BREAK)
+    frame.names[BREAK] = number(False, int1)
+    carried = Carried(frame, node, own)
     starts = carried.handles()
     before, values = emitter.block(carried.types, carried.argument_names)
     with frame.branch(), emitter.builder.inside(before):
         carried.bind(values)
-        test = condition(frame, node.test, evaluate(frame, node.test))
-        if isinstance(test, bool):
-            if test:
-                raise frame.fault("TT1028", node.test)
-            return
-        emitter.end(control.condition, [test.handle, *(value.handle for value in values)])
+        found = test()
+        frame.at(node)
+        if BREAK in own:
+            found = semantic.logical_and(found, semantic.logical_not(frame.names[BREAK]))
+        emitter.end(control.condition, [to_value(found).handle, *(value.handle for value in values)])
+    if found is False:
+        return restore(frame, outer)
     block, values = emitter.block(carried.types, carried.argument_names)
 
     def body() -> None:
         carried.bind(values)
-        run(node.body)
+        frame.names[BREAK] = number(False, int1)
+        turn()
 
     lower_body(frame, node, block, carried, body)
     op = emitter.builder.emit(control.while_, starts, None, carried.types, (before, block))
     leave(frame, node, carried, op.results)
+    restore(frame, outer)
+
+
+def restore(frame: Frame, outer: Any) -> None:
+    """Give the loop around back its own condition of being left."""
+    del frame.names[BREAK]
+    if outer is not None:
+        frame.names[BREAK] = outer

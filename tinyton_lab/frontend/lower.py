@@ -65,6 +65,9 @@ class Lowering:
         self.emitter.span = site
         return None if returned is None else returned.value
 
+    def remark(self, code: str, span: Span | None) -> None:
+        self.emitter.remark(code, span)
+
     def _neutral(self, function: DeviceFunction) -> bool:
         return function.dialect == "both"
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tinyton_lab.base.dtypes import int1
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend import branches, loops
 from tinyton_lab.frontend.expressions import apply_binary, evaluate
-from tinyton_lab.frontend.frame import Frame
-from tinyton_lab.frontend.liveness import returns
-from tinyton_lab.language import core
-from tinyton_lab.language.emission import static
+from tinyton_lab.frontend.frame import BREAK, CONTINUE, Frame
+from tinyton_lab.frontend.liveness import always_leaves, leaves, returns
+from tinyton_lab.language import core, semantic
+from tinyton_lab.language.emission import number, static
 from tinyton_lab.language.value import TileValue
 
 _NAMES = {
-    "Break": "break",
-    "Continue": "continue",
     "Try": "try",
     "TryStar": "try",
     "With": "with",
@@ -36,8 +35,6 @@ _NAMES = {
     "TypeAlias": "type",
 }
 _HINTS = {
-    "break": "let a while loop's condition say when to stop",
-    "continue": "put the rest of the turn under an if",
     "import": "import at the top of the module",
     "a function inside a function": "define it beside the kernel and decorate it with @tt.jit",
     "assigning to a subscript": "tiles do not change: build a new one with tl.where, or store to memory",
@@ -53,12 +50,18 @@ class Returned:
     node: ast.stmt
 
 
+LEFT = Returned(None, ast.Pass())
+"""Says that the turn of a loop ends here."""
+
+
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
-    """Lower statements in order; gives what they return, or None where they run through."""
+    """Lower statements in order; gives what they return, None where they run through or the turn of a loop ends."""
     for place, statement in enumerate(statements):
         if isinstance(statement, ast.If):
             if returns(statement):
                 return returning_branch(frame, statement, statements[place + 1 :])
+            if leaves(statement, ast.Break, ast.Continue):
+                return leaving_branch(frame, statement, statements[place + 1 :])
             branch(frame, statement)
             continue
         handler = _HANDLERS.get(type(statement))
@@ -78,7 +81,8 @@ def branch(frame: Frame, node: ast.If) -> None:
         execute(frame, node.body if test else node.orelse)
         return
     arms = [branches.arm(frame, lambda body=body: execute(frame, body)) for body in (node.body, node.orelse)]
-    branches.merge_names(frame, node, test, arms)
+    liveness = frame.parsed.liveness
+    branches.merge_names(frame, node, test, arms, liveness.stored[node], liveness.after[node])
 
 
 def returning_branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | None:
@@ -94,6 +98,61 @@ def returning_branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Re
     ]
     value = branches.merge_values(frame, node, test, arms, "what this function returns")
     return Returned(value, node)
+
+
+def leaving_branch(frame: Frame, node: ast.If, rest: Sequence[ast.stmt]) -> Returned | None:
+    """Lower an ``if`` with a ``break`` or ``continue``, and the rest of the turn: it belongs to the arms that go on."""
+    test = branches.condition(frame, node.test, evaluate(frame, node.test))
+    if isinstance(test, bool):
+        return execute(frame, [*(node.body if test else node.orelse), *rest])
+    if always_leaves(node.body) or always_leaves(node.orelse):
+        join_turn(frame, node, test, [([*node.body, *rest], True), ([*node.orelse, *rest], True)])
+    else:
+        join_turn(frame, node, went_on(frame, node, test), [(rest, True), ((), False)])
+    return LEFT
+
+
+def join_turn(frame: Frame, node: ast.If, test: TileValue, ends: Sequence[tuple[Sequence[ast.stmt], bool]]) -> None:
+    """Lower two ends of a loop's turn of which one runs, each with whether it goes on; what is carried is merged."""
+    own = {BREAK, CONTINUE} & frame.names.keys()
+
+    def end(statements: Sequence[ast.stmt], going_on: bool) -> None:
+        if CONTINUE in own:
+            frame.names[CONTINUE] = number(going_on, int1)
+        execute(frame, statements)
+
+    arms = [branches.arm(frame, lambda given=given: end(*given)) for given in ends]
+    loop, liveness = frame.loops[-1], frame.parsed.liveness
+    branches.merge_names(frame, node, test, arms, liveness.stored[loop] | own, liveness.header[loop] | own)
+
+
+def went_on(frame: Frame, node: ast.If, test: TileValue) -> TileValue:
+    """Lower an ``if`` of which neither arm always leaves; gives whether the turn goes on after it."""
+    outer = frame.names.get(CONTINUE)
+
+    def body(statements: Sequence[ast.stmt]) -> None:
+        frame.names[CONTINUE] = number(True, int1)
+        execute(frame, statements)
+
+    arms = [branches.arm(frame, lambda part=part: body(part)) for part in (node.body, node.orelse)]
+    liveness, own = frame.parsed.liveness, {BREAK, CONTINUE}
+    needed = liveness.after[node] | liveness.header[frame.loops[-1]] | own
+    branches.merge_names(frame, node, test, arms, liveness.stored[node] | own, needed)
+    frame.at(node)
+    going_on = semantic.truth(frame.names.pop(CONTINUE))
+    if outer is not None:
+        frame.names[CONTINUE] = outer
+    return going_on
+
+
+def leave(frame: Frame, node: ast.Break | ast.Continue) -> Returned:
+    """End the turn; after a ``break`` the loop takes no other."""
+    frame.context.remark("TT1031", frame.span(node))
+    if isinstance(node, ast.Break):
+        frame.names[BREAK] = number(True, int1)
+    if CONTINUE in frame.names:
+        frame.names[CONTINUE] = number(False, int1)
+    return LEFT
 
 
 def _returned(outcome: Returned | None) -> Any:
@@ -199,6 +258,8 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], Returned | None]] = {
     ast.Assert: assert_,
     ast.Raise: raise_,
     ast.Return: return_,
+    ast.Break: leave,
+    ast.Continue: leave,
     ast.Pass: lambda frame, node: None,
     ast.For: for_,
     ast.While: while_,

@@ -29,7 +29,7 @@ ROWS: tuple[Fault, ...] = (
         "{hint}",
         "Kernels are written in a part of Python: assignments, if, for, while, calls, operators. The rest has no "
         "meaning for a program that runs on a grid.",
-        _kernel("for i in range(4):\n    if i > 2:\n        break\n    tl.store(o + i, i)"),
+        _kernel("try:\n    tl.store(o, 1.0)\nexcept ValueError:\n    pass"),
     ),
     Fault(
         "TT1003",
@@ -206,7 +206,7 @@ def kernel(o):
         "Endless loop",
         "this condition is always true, so the loop never ends",
         "let it depend on a variable that the loop changes",
-        "A loop ends only by its condition: there is no break.",
+        "A loop ends by its condition or by a break.",
         _kernel("while True:\n    tl.store(o, 1.0)"),
     ),
     Fault(
@@ -223,5 +223,20 @@ def kernel(o):
         "give parts of it a name",
         "Expressions and blocks are read from the outside in, and Python limits how deep that may go.",
         _kernel(f"tl.store(o, {'-' * 900}1.0)"),
+    ),
+    Fault(
+        "TT1031",
+        "Break or continue",
+        "break and continue are an extension of the language",
+        "Triton refuses them: there, let the loop's condition say when to stop",
+        "This is a remark. The rest of the turn runs under a condition; a for loop with a break counts by itself.",
+    ),
+    Fault(
+        "TT1032",
+        "Break out of an unrolled loop",
+        "whether this unrolled loop is left by its break is not known at compile time",
+        "use range, which makes a loop",
+        "The turns of an unrolled loop are laid out one after another while the kernel is made.",
+        _kernel("for i in tl.static_range(4):\n    if tl.load(o + i) > 0:\n        break\n    tl.store(o + i, 1.0)"),
     ),
 )
