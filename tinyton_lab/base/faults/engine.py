@@ -22,7 +22,7 @@ tt.inspect(kernel, np.zeros(1, np.float32), target="sm_12345")
         "TT5002",
         "Unknown stage",
         "{kernel} has no stage {name!r}",
-        "it has {known}",
+        "it has {known}, and one for each pass",
         "A compilation has the stages that its target leads to, and one for each pass.",
         """
 @tt.jit
