@@ -385,3 +385,14 @@ kernel @k(%x: ptr<f32>, %o: ptr<f32>) {
     exact = (x.astype(np.float64) * x + x).astype(np.float32)
     np.testing.assert_array_equal(plain, x * x + x)
     assert np.abs(fused - exact).max() <= np.abs(plain - exact).max() and (fused != plain).any()
+
+
+@pytest.mark.parametrize("combine", ["add", "xor"])
+def test_long_chains_that_share_their_operands(combine: str) -> None:
+    chain = "".join(f"  %e{k + 1} = {combine} %e{k}, %e{k} : tile<64xi32>\n" for k in range(1500))
+    body = f"  %e0 = add %x, %x : tile<64xi32>\n{chain}"
+    body += "  %z = constant {value = 63, type = type<tile<64xi32>>} : tile<64xi32>\n"
+    body += "  %i = and %e1500, %z : tile<64xi32>\n  %y = load %in, distance=%i : tile<64xi32>\n"
+    x = numbers(64, "i32")
+    _, out = agree(kernel((64,), (64,), body, "i32"), ONE, x, np.zeros(64, np.int32))
+    assert (out == x[0]).all()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
-from tinyton_lab.codegen.cpu.strides import stride
+from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ops import control, elementwise, memory, reduction, shape
 from tinyton_lab.ops.roots import Roots, pointer_roots
@@ -54,6 +54,7 @@ class Plan:
     readers: dict[Value, list[Step]]
     roots: dict[Value, Roots]
     costs: dict[Value, int]
+    strides: Strides
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class _Planner:
         self.forced: set[Value] = set()
         self.deferred: list[Op] = []
         self.costs: dict[Value, int] = {}
+        self.strides = Strides()
 
     def run(self) -> Plan:
         self._steps_of(self.function.body)
@@ -100,7 +102,7 @@ class _Planner:
         for step in (step for steps in self.steps.values() for step in steps):
             step.before.sort(key=lambda value: -1 if value.op is None else order[value.op])
         readers = {v: [self.steps[block][n] for block, n in places] for v, places in self.needs.items()}
-        return Plan(self.steps, readers, self.roots, self.costs)
+        return Plan(self.steps, readers, self.roots, self.costs, self.strides)
 
     # -- steps --------------------------------------------------------------------------------------------------------
     def _steps_of(self, block: Block) -> None:
@@ -160,7 +162,7 @@ class _Planner:
         """Lane operations to compute an element from values in memory."""
         below = sum(self.costs.get(value, 0) for value in op.inputs if value.type.shape)
         if op.row is memory.load:
-            own = _LOAD if _steps_by_one(op) else _GATHER
+            own = _LOAD if _steps_by_one(op, self.strides) else _GATHER
         else:
             own = 0 if op.row in VIEWS or op.row is shape.reshape else _COSTS.get(op.row, 1)
         self.costs[op.result] = own + below
@@ -233,7 +235,7 @@ class _Planner:
         certain = True
         for number in range(start, last + 1):
             for store in _stores(self.steps[block][number].op):
-                if number == last and store is self.steps[block][number].op and _same_places(load, store):
+                if number == last and store is self.steps[block][number].op and _same_places(load, store, self.strides):
                     continue
                 clash = self._clash(load, store)
                 if clash is not None and not clash:
@@ -253,11 +255,11 @@ class _Planner:
         return frozenset((min(a, b), max(a, b)) for a in read for b in written)
 
 
-def _steps_by_one(op: Op) -> bool:
+def _steps_by_one(op: Op, strides: Strides) -> bool:
     """Whether some axis of a load steps by one or not at all."""
     parts = [value for value in address_of(op) if value.type.shape]
     for axis, length in enumerate(op.result.type.shape):
-        steps = [stride(value, axis) for value in parts]
+        steps = [strides.of(value, axis) for value in parts]
         if length > 1 and None not in steps and sum(step or 0 for step in steps) in (0, 1):
             return True
     return op.result.type.elements == 1
@@ -272,7 +274,7 @@ def _stores(op: Op) -> Iterator[Op]:
             yield from (inner for inner in block.walk() if inner.row.effect in ("write", "atomic"))
 
 
-def _same_places(load: Op, store: Op) -> bool:
+def _same_places(load: Op, store: Op, strides: Strides) -> bool:
     """Whether element for element a load and a store touch one place, and no two elements share one."""
     if address_of(load) != address_of(store):
         return False
@@ -282,7 +284,7 @@ def _same_places(load: Op, store: Op) -> bool:
         return True
     if len(long) > 1:
         return False
-    steps = [stride(value, long[0]) for value in parts]
+    steps = [strides.of(value, long[0]) for value in parts]
     return None not in steps and sum(step or 0 for step in steps) != 0
 
 

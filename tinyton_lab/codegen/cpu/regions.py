@@ -215,13 +215,18 @@ class Regions:
 
     def _reads(self, value: Value, carried: frozenset[Value], same: tuple[int, ...] | None) -> bool:
         """Whether a value reads a carried tile; with `same`, only where not through elementwise ops of that shape."""
-        if value in carried:
-            return same is None or value.type.shape != same
-        op = value.op
-        if op is None or value in self.values.buffers or not value.type.shape:
-            return False
-        onward = same if op.row.elementwise else None
-        return any(self._reads(operand, carried, onward) for operand in op.inputs)
+        pending, seen = [(value, same)], set[tuple[Value, bool]]()
+        while pending:
+            current, straight = pending.pop()
+            if current in carried and (straight is None or current.type.shape != straight):
+                return True
+            op = current.op
+            if (current, straight is None) in seen or op is None:
+                continue
+            seen.add((current, straight is None))
+            if current not in self.values.buffers and current.type.shape and current not in carried:
+                pending += [(operand, straight if op.row.elementwise else None) for operand in op.inputs]
+        return False
 
     # -- control ------------------------------------------------------------------------------------------------------
     def poll(self, work: int) -> None:

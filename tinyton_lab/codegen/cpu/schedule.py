@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tinyton_lab.base.dtypes import DType
-from tinyton_lab.codegen.cpu.strides import constant_of, operand_axis, stride
+from tinyton_lab.codegen.cpu.strides import constant_of, operand_axis
 from tinyton_lab.codegen.cpu.values import Values
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.ops import elementwise, memory, shape
@@ -128,14 +128,34 @@ class Schedule:
             return 0
         if value in self.values.buffers:
             return None
-        return stride(value, index.index(self.inner))
+        return self.values.strides.of(value, index.index(self.inner))
 
     # -- needs --------------------------------------------------------------------------------------------------------
     def need(self, value: Value, index: Index) -> Key:
         """Plan to compute a value for an index; gives its canonical key."""
         key = self.canonical(value, index)
+        pending = [key]
+        while pending:
+            missing = self._missing(pending[-1])
+            if missing:
+                pending += missing
+            else:
+                self._plan_node(pending.pop())
+        return key
+
+    def _missing(self, key: Key) -> list[Key]:
+        """Operands of an elementwise op that are not planned yet: long chains are walked without recursion."""
+        value, index = key
+        if key in self.seen or value in self.values.buffers or value.op is None or not value.op.row.elementwise:
+            return []
+        if not value.type.shape or key == self.clamp:
+            return []
+        keys = [self.canonical(operand, index) for operand in value.op.inputs]
+        return [each for each in keys if each not in self.seen]
+
+    def _plan_node(self, key: Key) -> None:
         if key in self.seen:
-            return key
+            return
         value, index = key
         node = Node(key, self.level(index))
         op = value.op
@@ -159,7 +179,6 @@ class Schedule:
         elif op.row is not shape.constant:
             raise RuntimeError(f"cpu: {op.row.name} #{op.uid} was not materialised")
         self._add(node)
-        return key
 
     def single(self, op: Op) -> Key:
         """Plan a scalar load, or the only element of a tile."""

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.ir.core import Op, Value
+from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Pointer
 from tinyton_lab.ops import elementwise, shape
 
+_DEEPEST = 150  # ops that are looked through; what lies deeper counts as unknown
 
-def stride(value: Value, axis: int) -> int | None:
-    """The constant difference between neighbours along `axis` (elements for pointers), or None.
 
-    Integers are taken not to wrap inside a tile. 0 means: the same value all along.
-    """
-    op = value.op
-    if value.type.shape[axis] == 1:
-        return 0
-    if op is None:
-        return None
-    rule = _RULES.get(op.row)
-    if rule is not None:
-        return rule(op, axis)
-    if not op.row.elementwise:
-        return None
-    return 0 if all(stride(operand, axis) == 0 for operand in op.inputs) else None
+class Strides:
+    """The strides of one function's values; each is found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Value, int], int | None] = {}
+        self._depth = 0
+
+    def of(self, value: Value, axis: int) -> int | None:
+        """The constant difference between neighbours along `axis` (elements for pointers), or None.
+
+        Integers are taken not to wrap inside a tile. 0 means: the same value all along.
+        """
+        key = value, axis
+        if key not in self._known:
+            self._depth += 1
+            self._known[key] = self._find(value, axis) if self._depth <= _DEEPEST else None
+            self._depth -= 1
+        return self._known[key]
+
+    def _find(self, value: Value, axis: int) -> int | None:
+        op = value.op
+        if value.type.shape[axis] == 1:
+            return 0
+        if op is None:
+            return None
+        rule = _RULES.get(op.row)
+        if rule is not None:
+            return rule(self, op, axis)
+        if not op.row.elementwise:
+            return None
+        return 0 if all(self.of(operand, axis) == 0 for operand in op.inputs) else None
 
 
 def operand_axis(op: Op, axis: int) -> int | None:
@@ -36,31 +56,31 @@ def operand_axis(op: Op, axis: int) -> int | None:
     return axis
 
 
-def _view(op: Op, axis: int) -> int | None:
+def _view(strides: Strides, op: Op, axis: int) -> int | None:
     (source,) = op.operands
     at = operand_axis(op, axis)
-    return 0 if source is None or at is None else stride(source, at)
+    return 0 if source is None or at is None or source.type.shape[at] == 1 else strides.of(source, at)
 
 
-def _sum(op: Op, axis: int) -> int | None:
-    first, second = (stride(value, axis) for value in op.inputs)
+def _sum(strides: Strides, op: Op, axis: int) -> int | None:
+    first, second = (strides.of(value, axis) for value in op.inputs)
     if first is None or second is None:
         return None
     return first - second if op.row is elementwise.sub else first + second
 
 
-def _product(op: Op, axis: int) -> int | None:
+def _product(strides: Strides, op: Op, axis: int) -> int | None:
     x, y = op.inputs
     for tile, factor in ((x, y), (y, x)):
-        step, by = stride(tile, axis), constant_of(factor)
+        step, by = strides.of(tile, axis), constant_of(factor)
         if step is not None and isinstance(by, int):
             return step * by
-    return 0 if stride(x, axis) == 0 == stride(y, axis) else None
+    return 0 if strides.of(x, axis) == 0 == strides.of(y, axis) else None
 
 
-def _pointer_cast(op: Op, axis: int) -> int | None:
+def _pointer_cast(strides: Strides, op: Op, axis: int) -> int | None:
     (x,) = op.inputs
-    step = stride(x, axis)
+    step = strides.of(x, axis)
     if step is None:
         return None
     moved, size = step * _pointee_bytes(x), _pointee_bytes(op.result)
@@ -72,9 +92,9 @@ def _pointee_bytes(value: Value) -> int:
     return element.element.bytes if isinstance(element, Pointer) else 1
 
 
-def _cast(op: Op, axis: int) -> int | None:
+def _cast(strides: Strides, op: Op, axis: int) -> int | None:
     (x,) = op.inputs
-    step = stride(x, axis)
+    step = strides.of(x, axis)
     from_type, to = x.type.element, op.attrs["to"]
     widens = isinstance(from_type, DType) and from_type.kind in ("int", "uint") and to.kind in ("int", "uint")
     return step if step == 0 or (widens and to.bits >= from_type.bits) else None
@@ -89,12 +109,12 @@ def constant_of(value: Value) -> int | float | None:
     return op.attrs["value"] if op is not None and op.row is shape.constant else None
 
 
-_RULES = {
-    shape.constant: lambda op, axis: 0,
-    shape.splat: lambda op, axis: 0,
-    shape.range_: lambda op, axis: 1,
+_RULES: dict[OpDef, Callable[[Strides, Op, int], int | None]] = {
+    shape.constant: lambda strides, op, axis: 0,
+    shape.splat: lambda strides, op, axis: 0,
+    shape.range_: lambda strides, op, axis: 1,
     shape.expand: _view,
-    shape.broadcast: lambda op, axis: _view(op, axis) if op.operands[0].type.shape[axis] > 1 else 0,
+    shape.broadcast: _view,
     shape.transpose: _view,
     elementwise.add: _sum,
     elementwise.sub: _sum,

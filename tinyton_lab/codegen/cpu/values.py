@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.codegen.cpu.arithmetic import memory_bytes, memory_type
 from tinyton_lab.codegen.cpu.code import Code
+from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.ir.types import Pointer, Tile
 from tinyton_lab.llvm.text import Register
@@ -55,6 +56,7 @@ class Values:
     roots: dict[Value, Roots]
     pointers: dict[int, int]  # parameter index -> first frame slot, of pointer parameters
     checked: bool
+    strides: Strides
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     copies: dict[Op, tuple[Buffer, Register]] = field(default_factory=dict[Op, "tuple[Buffer, Register]"])
