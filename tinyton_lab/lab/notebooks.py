@@ -81,11 +81,12 @@ def normal_text(path: Path, *, execute: bool = False) -> str:
     """The text that the notebook file has in the normal form, after a run in a fresh kernel when `execute`."""
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     if execute:
-        _execute(notebook, path.parent)
+        run_all(notebook, path.parent)
     return nbformat.writes(normalise(notebook)) + "\n"
 
 
-def _execute(notebook: NotebookNode, folder: Path) -> None:
+def run_all(notebook: NotebookNode, folder: Path) -> None:
+    """Run a notebook in a fresh kernel whose working folder is `folder`; its outputs are written into it."""
     from nbclient import NotebookClient
 
     client = NotebookClient(
