@@ -256,8 +256,8 @@ kernel @k(%o: ptr<i32>) {
   }
 }
 """
-    threading.Timer(0.1, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.1, _thread.interrupt_main).start()
         run(text, (1, 1, 1), np.zeros(1, np.int32))
 
 

@@ -123,9 +123,9 @@ def test_faults_of_any_thread_name_the_first_program() -> None:
 def test_an_interrupt_ends_an_endless_loop(count: int, grid: tuple[int, int, int]) -> None:
     x = np.zeros(1, np.int32)
     launch = kernel(ENDLESS).launch
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     start = time.perf_counter()
     with threads(count), pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         launch(grid, slots([x]))
     assert time.perf_counter() - start < 1.3
     y = np.ones(5000, np.float32)
