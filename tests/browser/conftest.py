@@ -123,8 +123,9 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     yield page
     if SCREENSHOTS:
         page.screenshot(path=Path(SCREENSHOTS) / f"{request.node.name}.png")
+    dialogs = page.locator(".jp-Dialog").all_inner_texts()
     context.close()
-    assert errors == [] and foreign == []
+    assert errors == [] and foreign == [] and dialogs == []
 
 
 @pytest.fixture
