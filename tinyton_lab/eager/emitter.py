@@ -71,7 +71,7 @@ class EagerEmitter:
     def _run(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Op, list[Array]]:
         handles: list[ArrayHandle | None] = list(operands)
         values = complete(row, [None if handle is None else handle.value for handle in handles])
-        span = self.span if row.effect != "none" else None
+        span = self.span if row.effect != "none" or row.unsupported else None
         op = Op(row, values, infer(row, values, attrs), attrs, (), 0, span)
         frame = Frame(1, self.frame)
         for handle in handles:
@@ -95,6 +95,41 @@ class EagerEmitter:
             rest = [x[..., even:] for x in parts]
             parts = [np.concatenate(pair, axis=-1) for pair in zip(combined, rest)] if length % 2 else combined
         return [ArrayHandle(new_value(Tile(h.type.element, x.shape[1:-1])), x[..., 0]) for h, x in zip(handles, parts)]
+
+    def scan(
+        self, inputs: Sequence[Any], axis: int, reverse: bool, combine: Callable[..., Sequence[TileValue]]
+    ) -> Sequence[Any]:
+        """One element after the other, in order."""
+        handles: list[ArrayHandle] = list(inputs)
+        shape = handles[0].type.shape
+        parts = [np.moveaxis(np.broadcast_to(h.array, (1, *shape)), axis + 1, -1) for h in handles]
+        parts = [x[..., ::-1] for x in parts] if reverse else parts
+        results = [np.array(x) for x in parts]
+        for at in range(1, shape[axis]):
+            before = [self._wrap(h, x[..., at - 1]) for h, x in zip(handles, results)]
+            now = [self._wrap(h, x[..., at]) for h, x in zip(handles, parts)]
+            for result, combined in zip(results, combine(*before, *now)):
+                result[..., at] = combined.handle.array
+        results = [x[..., ::-1] for x in results] if reverse else results
+        return [ArrayHandle(new_value(h.type), np.moveaxis(x, -1, axis + 1)) for h, x in zip(handles, results)]
+
+    def map(self, inputs: Sequence[Any], function: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+        """One call after the other, each on scalars."""
+        handles: list[ArrayHandle] = list(inputs)
+        shape = handles[0].type.shape
+        flat = [np.broadcast_to(h.array, (1, *shape)).reshape(-1) for h in handles]
+        calls: list[list[ArrayHandle]] = []
+        for at in range(len(flat[0])):
+            scalars = [wrapped(Tile(h.type.element), x[at : at + 1]) for h, x in zip(handles, flat)]
+            calls.append([x.handle for x in function(*scalars)])
+        columns: list[list[ArrayHandle]] = [list(column) for column in zip(*calls)]
+        return [
+            ArrayHandle(
+                new_value(Tile(column[0].type.element, shape)),
+                np.concatenate([handle.array.reshape(1) for handle in column]).reshape(1, *shape),
+            )
+            for column in columns
+        ]
 
     def _wrap(self, handle: ArrayHandle, array: Array) -> TileValue:
         return wrapped(Tile(handle.type.element, array.shape[1:]), array)

@@ -12,9 +12,10 @@ from tinyton_lab.ir.core import Block, Function, Value
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.language.value import TileValue, make
-from tinyton_lab.ops import control, reduction
+from tinyton_lab.ops import collective, control, reduction
 
 Call = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
+Combine = Callable[..., Sequence[TileValue]]
 
 
 class IrEmitter:
@@ -43,15 +44,33 @@ class IrEmitter:
     def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
         self.builder.emit(row, operands, attrs)
 
-    def reduce(self, inputs: Sequence[Value], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
-        span = self.span
+    def reduce(self, inputs: Sequence[Value], axis: int, combine: Combine) -> Sequence[Any]:
+        block = self._combining(inputs, combine)
+        return self.builder.emit(reduction.reduce, inputs, {"axis": axis}, blocks=(block,)).results
+
+    def scan(self, inputs: Sequence[Value], axis: int, reverse: bool, combine: Combine) -> Sequence[Any]:
+        block = self._combining(inputs, combine)
+        return self.builder.emit(collective.scan, inputs, {"axis": axis, "reverse": reverse}, blocks=(block,)).results
+
+    def map(self, inputs: Sequence[Value], function: Combine) -> Sequence[Any]:
+        names = [f"x{number}" if len(inputs) > 1 else "x" for number in range(len(inputs))]
+        block = self._scalar_block([Tile(value.type.element) for value in inputs], names, function)
+        types = [Tile(value.type.element, inputs[0].type.shape) for value in block.terminator.inputs]
+        return self.builder.emit(collective.map_, inputs, {}, types, (block,)).results
+
+    def _combining(self, inputs: Sequence[Value], combine: Combine) -> Block:
         scalars = [Tile(value.type.element) for value in inputs]
         names = [side + (str(i) if len(inputs) > 1 else "") for side in "ab" for i in range(len(inputs))]
-        block, values = self.block([*scalars, *scalars], names)
+        return self._scalar_block([*scalars, *scalars], names, combine)
+
+    def _scalar_block(self, types: Sequence[Tile], names: Sequence[str], function: Combine) -> Block:
+        """A block that yields what a function of scalars gives."""
+        span = self.span
+        block, values = self.block(types, names)
         with self.builder.inside(block):
-            self.end(control.yield_, [x.handle for x in combine(*values)], span)
+            self.end(control.yield_, [x.handle for x in function(*values)], span)
         self.span = span
-        return self.builder.emit(reduction.reduce, inputs, {"axis": axis}, blocks=(block,)).results
+        return block
 
     def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
         """Nothing is emitted: a remark says so of a print; assertions check in eager mode only, as is documented."""

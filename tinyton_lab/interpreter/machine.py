@@ -93,7 +93,7 @@ class Interpreter:
             else:
                 self.scalars.append(scalar_array(argument, parameter.type.dtype))
         widest = max((value.type.elements for op in function.walk() for value in op.results), default=1)
-        self.batch = max(1, ELEMENTS_PER_BATCH // widest)
+        self.batch = 1 if _waits(function) else max(1, ELEMENTS_PER_BATCH // widest)
 
     def run(self, first: int, last: int) -> None:
         """Run the programs ``first .. last - 1`` (numbered along axis 0 first) as one batch."""
@@ -133,6 +133,12 @@ class Interpreter:
         """Index of a program along the three axes of the grid."""
         x, y, _ = self.grid
         return number % x, number // x % y, number // (x * y)
+
+
+def _waits(function: Function) -> bool:
+    """Whether a loop may wait for what other programs write: then programs run one after the other, not together."""
+    loops = [op for op in function.walk() if op.row is control.while_]
+    return any(inner.row.effect == "atomic" for op in loops for block in op.blocks for inner in block.walk())
 
 
 _NUMBER = Value(Tile(int64), "program number", Block(), 0)
@@ -433,13 +439,17 @@ def _byte_map(buffer: Buffer) -> Array | None:
 class Access:
     """One load or store: addresses of its elements over all programs, those that the mask leaves on, all checked."""
 
-    def __init__(self, machine: Interpreter, op: Op, frame: Frame) -> None:
+    def __init__(self, machine: Interpreter, op: Op, frame: Frame, shape: tuple[int, ...] | None = None) -> None:
+        """Look at an access; with `shape` each program accesses for itself, also where all have the same addresses."""
         self.machine, self.op, self.frame = machine, op, frame
-        pointer, distance, mask = op.operand("pointer"), op.operand("distance"), op.operand("mask")
+        pointer, distance = op.operand("pointer"), op.operand("distance")
+        mask = op.operand("mask") if any(role.name == "mask" for role in op.row.roles) else None
         self.element_bytes = _element_bytes(pointer)
         addresses = frame.get(pointer)
         if distance is not None:
             addresses = address(addresses, frame.get(distance), self.element_bytes)
+        if shape is not None:
+            addresses = np.broadcast_to(addresses, shape)
         self.mask = None if mask is None else frame.get(mask)
         if self.mask is not None:
             addresses, self.mask = np.broadcast_arrays(addresses, self.mask)

@@ -25,6 +25,27 @@ from tinyton_lab.base.dtypes import (
 )
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core, math
+from tinyton_lab.language.arranging import (
+    cat,
+    flip,
+    gather,
+    histogram,
+    interleave,
+    join,
+    split,
+    squeeze,
+    unsqueeze,
+)
+from tinyton_lab.language.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xchg,
+    atomic_xor,
+)
 from tinyton_lab.language.core import (
     PropagateNan,
     abs,
@@ -86,7 +107,21 @@ from tinyton_lab.language.core import (
 )
 from tinyton_lab.language.functions import cos, erf, exp, exp2, log, log2, rsqrt, sin, tanh
 from tinyton_lab.language.library import cdiv, sigmoid, softmax, swizzle2d
+from tinyton_lab.language.random import (
+    pair_uniform_to_normal,
+    philox,
+    philox_impl,
+    rand,
+    rand4x,
+    randint,
+    randint4x,
+    randn,
+    randn4x,
+    uint_to_uniform_float,
+)
+from tinyton_lab.language.scans import associative_scan, cumprod, cumsum, map_elementwise
 from tinyton_lab.language.shapes import LARGEST_TILE as TRITON_MAX_TENSOR_NUMEL
+from tinyton_lab.language.sorting import bitonic_merge, sort, topk
 from tinyton_lab.language.tensor import tensor
 from tinyton_lab.language.types import block_type, pointer_type
 
@@ -95,14 +130,18 @@ dtype = DType
 pi32_t = pointer_type(int32)
 
 __all__ = [
-    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin", "assume", "bfloat16",
-    "block_type", "broadcast", "broadcast_to", "cast", "cdiv", "ceil", "clamp", "condition", "constexpr", "core",
-    "cos", "debug_barrier", "device_assert", "device_print", "div_rn", "dtype", "erf", "exp", "exp2", "expand_dims",
-    "fdiv", "float16", "float32", "float64", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16",
-    "floor", "fma", "full", "int1", "int16", "int32", "int64", "int8", "load", "log", "log2", "logical_and",
-    "logical_or", "math", "max", "max_constancy", "max_contiguous", "maximum", "min", "minimum", "mul", "multiple_of",
-    "num_programs", "permute", "pi32_t", "pointer_type", "program_id", "range", "ravel", "reduce", "reduce_or",
-    "reshape", "rsqrt", "sigmoid", "sin", "softmax", "sqrt", "sqrt_rn", "static_assert", "static_print",
-    "static_range", "store", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "trans", "uint16", "uint32",
-    "uint64", "uint8", "umulhi", "view", "where", "xor_sum", "zeros", "zeros_like",
+    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin", "associative_scan",
+    "assume", "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg",
+    "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast", "cat", "cdiv",
+    "ceil", "clamp", "condition", "constexpr", "core", "cos", "cumprod", "cumsum", "debug_barrier", "device_assert",
+    "device_print", "div_rn", "dtype", "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32",
+    "float64", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full",
+    "gather", "histogram", "int1", "int16", "int32", "int64", "int8", "interleave", "join", "load", "log", "log2",
+    "logical_and", "logical_or", "map_elementwise", "math", "max", "max_constancy", "max_contiguous", "maximum",
+    "min", "minimum", "mul", "multiple_of", "num_programs", "pair_uniform_to_normal", "permute", "philox",
+    "philox_impl", "pi32_t", "pointer_type", "program_id", "rand", "rand4x", "randint", "randint4x", "randn",
+    "randn4x", "range", "ravel", "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "softmax", "sort",
+    "split", "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range", "store", "sub", "sum",
+    "swizzle2d", "tanh", "tensor", "to_tensor", "topk", "trans", "uint16", "uint32", "uint64", "uint8",
+    "uint_to_uniform_float", "umulhi", "unsqueeze", "view", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

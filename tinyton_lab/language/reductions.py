@@ -36,16 +36,22 @@ def reduce(inputs: Sequence[TileValue], axis: Any, combine: Combine, keep_dims: 
     return [broadcast_to(x, (1,) * len(shape)) for x in results]
 
 
-def _reduce(inputs: Sequence[TileValue], axis: int, combine: Combine) -> list[TileValue]:
-    def checked(*values: TileValue) -> Sequence[TileValue]:
+def checked(combine: Combine, inputs: int) -> Combine:
+    """A combining function of so many inputs whose results are looked at. Raises TT2023."""
+
+    def apply(*values: TileValue) -> Sequence[TileValue]:
         results = combine(*values)
-        if [x.tile for x in results] != [x.tile for x in values[: len(inputs)]]:
-            seen, wanted = (", ".join(spell(x.tile) for x in group) for group in (results, values[: len(inputs)]))
+        if [x.tile for x in results] != [x.tile for x in values[:inputs]]:
+            seen, wanted = (", ".join(spell(x.tile) for x in group) for group in (results, values[:inputs]))
             raise fault("TT2023", seen=seen, wanted=wanted)
         return results
 
+    return apply
+
+
+def _reduce(inputs: Sequence[TileValue], axis: int, combine: Combine) -> list[TileValue]:
     try:
-        handles = emitter().reduce([x.handle for x in inputs], axis, checked)
+        handles = emitter().reduce([x.handle for x in inputs], axis, checked(combine, len(inputs)))
     except Mismatch as mismatch:
         raise fault("TT2001", what=str(mismatch)) from None
     return [make(handle.type, handle) for handle in handles]

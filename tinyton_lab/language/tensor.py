@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tinyton_lab.language import core, functions, library, semantic, shapes
+from tinyton_lab.language import arranging, atomics, core, functions, library, scans, semantic, shapes, sorting
 from tinyton_lab.language.emission import fault
 from tinyton_lab.language.semantic import BINARY, COMPARE
 from tinyton_lab.language.types import spell
@@ -130,3 +130,19 @@ class tensor(TileValue):
     sin = functions.sin
     cos = functions.cos
     erf = functions.erf
+    split = arranging.split
+    gather = arranging.gather
+    flip = arranging.flip
+    histogram = arranging.histogram
+    associative_scan = scans.associative_scan
+    cumsum = scans.cumsum
+    cumprod = scans.cumprod
+    sort = sorting.sort
+    atomic_add = atomics.atomic_add
+    atomic_and = atomics.atomic_and
+    atomic_cas = atomics.atomic_cas
+    atomic_max = atomics.atomic_max
+    atomic_min = atomics.atomic_min
+    atomic_or = atomics.atomic_or
+    atomic_xchg = atomics.atomic_xchg
+    atomic_xor = atomics.atomic_xor

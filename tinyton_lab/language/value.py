@@ -43,6 +43,16 @@ class Emitter(Protocol):
         """Combine the elements of each input along an axis; `combine` takes two sets of values and gives one."""
         ...
 
+    def scan(
+        self, inputs: Sequence[Any], axis: int, reverse: bool, combine: Callable[..., Sequence[TileValue]]
+    ) -> Sequence[Any]:
+        """Combine each element with those before it along an axis."""
+        ...
+
+    def map(self, inputs: Sequence[Any], function: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+        """Call a function of scalars for each element."""
+        ...
+
     def call(self, function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Call a function written in the language."""
         ...

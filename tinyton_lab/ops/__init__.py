@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
-from tinyton_lab.ops import contract, control, elementwise, local, math, memory, program, reduction, shape
+from tinyton_lab.ops import (
+    atomic,
+    collective,
+    contract,
+    control,
+    elementwise,
+    local,
+    math,
+    memory,
+    program,
+    reduction,
+    shape,
+)
 from tinyton_lab.ops.table import OPS
 
-__all__ = ["OPS", "contract", "control", "elementwise", "local", "math", "memory", "program", "reduction", "shape"]
+__all__ = [
+    "OPS",
+    "atomic",
+    "collective",
+    "contract",
+    "control",
+    "elementwise",
+    "local",
+    "math",
+    "memory",
+    "program",
+    "reduction",
+    "shape",
+]

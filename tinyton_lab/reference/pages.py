@@ -13,7 +13,20 @@ from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.base.targets import TARGETS
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.language.builtin import BUILTINS, Builtin, LibraryFunction
-from tinyton_lab.ops import OPS, contract, control, elementwise, local, math, memory, program, reduction, shape
+from tinyton_lab.ops import (
+    OPS,
+    atomic,
+    collective,
+    contract,
+    control,
+    elementwise,
+    local,
+    math,
+    memory,
+    program,
+    reduction,
+    shape,
+)
 from tinyton_lab.pipeline import TILE_PASSES
 from tinyton_lab.ptx.table import ROWS
 
@@ -23,6 +36,8 @@ FAMILIES: dict[str, ModuleType] = {
     "Shapes": shape,
     "Memory": memory,
     "Reductions": reduction,
+    "Elements of each other": collective,
+    "Atomic accesses": atomic,
     "Contractions": contract,
     "The program and its grid": program,
     "Control flow": control,

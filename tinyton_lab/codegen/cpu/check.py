@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from tinyton_lab.codegen.cpu import arithmetic
-from tinyton_lab.codegen.cpu.clusters import REGIONS
+from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, REGIONS
 from tinyton_lab.codegen.cpu.schedule import VIEWS
 from tinyton_lab.ir.core import Function, Op
-from tinyton_lab.ops import contract, elementwise, memory, program, reduction, shape
+from tinyton_lab.ops import collective, contract, elementwise, memory, program, reduction, shape
 from tinyton_lab.ops.support import refused
 
 STRUCTURED = (
     *REGIONS,
+    *LANEWISE,
+    *ATOMIC,
     *VIEWS,
     shape.constant,
     shape.range_,
@@ -22,7 +24,7 @@ STRUCTURED = (
     reduction.reduce,
     contract.assume,
 )
-COMBINING = (reduction.reduce,)
+COMBINING = (reduction.reduce, collective.scan)
 
 
 def check(function: Function) -> None:

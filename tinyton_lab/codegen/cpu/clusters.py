@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
-from tinyton_lab.ops import control, elementwise, memory, reduction, shape
+from tinyton_lab.ops import atomic, collective, control, elementwise, memory, reduction, shape
 from tinyton_lab.ops.roots import Roots, pointer_roots
 
 EXPENSIVE = 8  # cost above which a value shared by several steps is kept instead of computed again
@@ -27,7 +27,10 @@ _COSTS = {
 }
 _LOAD, _GATHER = 2, 12
 REGIONS = (control.for_, control.while_, control.if_)
-_LOOPS = (control.for_, control.while_)
+LANEWISE = (collective.gather, collective.scan, collective.histogram, collective.map_)
+ATOMIC = (atomic.atomic, atomic.compare_exchange)
+_BLOCKS = (*REGIONS, collective.map_)
+_LOOPS = (control.for_, control.while_, collective.map_)
 Pairs = frozenset[tuple[int, int]]
 
 
@@ -73,7 +76,8 @@ def plan(function: Function) -> Plan:
 def is_deferred(op: Op) -> bool:
     """Whether an op's tile is computed where it is needed instead of where it stands."""
     tile = len(op.results) == 1 and bool(op.results[0].type.shape)
-    return tile and op.row is not reduction.reduce and (op.row.pure or op.row is memory.load)
+    pure = op.row.pure and op.row is not reduction.reduce and op.row not in LANEWISE
+    return tile and (pure or op.row is memory.load)
 
 
 class _Planner:
@@ -114,7 +118,9 @@ class _Planner:
                 self._cost(op)
                 continue
             steps.append(Step(op))
-            for inner in op.blocks if op.row in REGIONS else ():
+            if op.row in LANEWISE or op.row in ATOMIC:
+                self.forced.update(op.inputs)
+            for inner in op.blocks if op.row in _BLOCKS else ():
                 self.home[inner] = op
                 self._steps_of(inner)
 

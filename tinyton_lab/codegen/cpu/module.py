@@ -99,7 +99,7 @@ def _misalignment(values: Values, accesses: dict[int, Access]) -> Register:
 def _accesses(function: Function, checks: extents.Extents) -> dict[int, Access]:
     found: dict[int, Access] = {}
     for op in function.walk():
-        if op.row in (memory_ops.load, memory_ops.store):
+        if op.row in (memory_ops.load, memory_ops.store) or op.row.effect == "atomic":
             pointer = op.operand("pointer")
             if pointer is not None and isinstance(pointer.type.element, Pointer):
                 size, roots = pointer.type.element.element.bytes, checks.values.roots.get(pointer)

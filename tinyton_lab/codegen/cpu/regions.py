@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinyton_lab.base.dtypes import int32
-from tinyton_lab.codegen.cpu import arithmetic
+from tinyton_lab.codegen.cpu import arithmetic, atomics, lanes
 from tinyton_lab.codegen.cpu.blueprint import Fill, Reduce, Root, Single, Store
-from tinyton_lab.codegen.cpu.clusters import REGIONS, Plan, Step
+from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, REGIONS, Plan, Step
 from tinyton_lab.codegen.cpu.memory import Memory
 from tinyton_lab.codegen.cpu.nests import Nest
 from tinyton_lab.codegen.cpu.values import Buffer, Values
@@ -26,6 +26,7 @@ class Regions:
     def __init__(self, values: Values, memory: Memory, plan: Plan) -> None:
         self.values, self.memory, self.plan, self.code = values, memory, plan, values.code
         self.budget: Register | None = None
+        self.lanes = lanes.Lanes(values, self.block)
 
     def block(self, block: Block) -> None:
         """Write all steps of a block but its terminator."""
@@ -43,6 +44,10 @@ class Regions:
             self._nest(op_shape(op), [*self._along(step, op_shape(op)), Store(op)])
         elif op.row in REGIONS:
             {control.for_: self._for, control.while_: self._while, control.if_: self._if}[op.row](step)
+        elif op.row in LANEWISE:
+            lanes.emit(self.lanes, op)
+        elif op.row in ATOMIC:
+            atomics.emit(self.lanes, self.memory.extents, op)
         elif op.results or op.row.effect == "write":
             self._scalar(op)
 
