@@ -152,11 +152,11 @@ fdiv float16 float32 float64 float8e4b15 float8e4nv float8e4b8 float8e5 float8e5
 int64 int8 load log log2 math max max_constancy max_contiguous maximum min minimum mul multiple_of num_programs permute
 pi32_t pointer_type program_id range ravel reduce reduce_or reshape rsqrt sigmoid sin softmax sqrt sqrt_rn static_assert
 static_print static_range store sub sum swizzle2d tensor to_tensor trans uint16 uint32 uint64 uint8 umulhi view where
-xor_sum zeros zeros_like
-load_tensor_descriptor store_tensor_descriptor make_tensor_descriptor tensor_descriptor associative_scan atomic_add
-atomic_and atomic_cas atomic_load atomic_max atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor
-bitonic_merge cat const constexpr_type cumprod cumsum dot dot_scaled extra flip gather histogram inline_asm_elementwise
-interleave join make_block_ptr map_elementwise pair_uniform_to_normal philox philox_impl rand rand4x randint randint4x
-randn randn4x slice sort split squeeze target_info topk tuple expect_zero uint_to_uniform_float unsqueeze void
+xor_sum zeros zeros_like associative_scan atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg
+atomic_xor bitonic_merge cat cumprod cumsum flip gather histogram interleave join map_elementwise pair_uniform_to_normal
+philox philox_impl rand rand4x randint randint4x randn randn4x sort split squeeze topk uint_to_uniform_float unsqueeze
+load_tensor_descriptor store_tensor_descriptor make_tensor_descriptor tensor_descriptor atomic_load atomic_poll
+atomic_store const constexpr_type dot dot_scaled extra inline_asm_elementwise make_block_ptr slice target_info tuple
+expect_zero void
 """
 LATER = PUBLIC[PUBLIC.index("load_tensor_descriptor") :]
