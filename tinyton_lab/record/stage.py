@@ -105,7 +105,8 @@ class Compilation:
     def stage(self, name: str) -> Stage:
         """The stage of that name. Raises TT5002 for one that is not there."""
         if name not in self.stages:
-            raise error("TT5002", kernel=self.kernel, name=name, known=", ".join(name for name in self.stages if "/" not in name))
+            known = ", ".join(name for name in self.stages if "/" not in name)
+            raise error("TT5002", kernel=self.kernel, name=name, known=known)
         return self.stages[name]
 
     @property
