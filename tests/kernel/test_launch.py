@@ -96,6 +96,18 @@ def test_out_of_bounds_is_reported_and_writes_nothing_foreign(engine: str) -> No
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_first_bad_access_of_the_program_is_told(engine: str) -> None:
+    @tt.jit
+    def unmasked(x, y, out, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i) + tl.load(y + i))
+
+    x, y, out = (np.zeros(100, np.float32) for _ in range(3))
+    with pytest.raises(tt.TinytonError, match="program \\(1, 0, 0\\) would load element 100 of x"):
+        unmasked[(2,)](x, y, out, BLOCK=64, backend=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_read_only_arrays_are_not_written(engine: str) -> None:
     x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
     x.setflags(write=False)

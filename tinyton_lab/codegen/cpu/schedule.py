@@ -138,7 +138,7 @@ class Schedule:
         while pending:
             missing = self._missing(pending[-1])
             if missing:
-                pending += missing
+                pending += reversed(missing)  # the first operand first, as the other engines have it
             else:
                 self._plan_node(pending.pop())
         return key
