@@ -18,19 +18,25 @@ from tinyton_lab.kernel import Kernel, Launch, jit
 from tinyton_lab.kernel.inspection import complete, doctor, inspect, inspect_signature, trace
 from tinyton_lab.kernel.launch import backend
 from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl.load
+from tinyton_lab.language.library import next_power_of_2
+from tinyton_lab.tune import Config, autotune, heuristics
 
 __all__ = [
+    "Config",
     "Kernel",
     "Launch",
     "TinytonError",
     "__version__",
+    "autotune",
     "backend",
     "complete",
     "doctor",
     "example",
+    "heuristics",
     "inspect",
     "inspect_signature",
     "jit",
+    "next_power_of_2",
     "trace",
 ]
 __all__ += language.__all__

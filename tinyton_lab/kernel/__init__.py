@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tinyton_lab.kernel.jit import Kernel, jit
-from tinyton_lab.kernel.launch import Launch
+from tinyton_lab.kernel.launch import Launch, Launchable
 
-__all__ = ["Kernel", "Launch", "jit"]
+__all__ = ["Kernel", "Launch", "Launchable", "jit"]

@@ -14,14 +14,14 @@ from tinyton_lab.base.source import Source
 from tinyton_lab.frontend import parse
 from tinyton_lab.kernel.arguments import launch_key
 from tinyton_lab.kernel.grid import Grid, read_grid
-from tinyton_lab.kernel.launch import Launch, choose_engine
+from tinyton_lab.kernel.launch import Launch, Launchable, choose_engine
 from tinyton_lab.kernel.options import read_options
 from tinyton_lab.kernel.parameters import Binder, read_parameters
 from tinyton_lab.kernel.specialisation import Specialisation
 from tinyton_lab.record.stage import Compilation
 
 
-class Kernel:
+class Kernel(Launchable):
     """A function in the kernel language, ready to be launched: ``kernel[grid](*args, **kwargs)``.
 
     `function` is the Python function, `dialect` what language it speaks, `compilations` every record made so far (the
@@ -75,6 +75,10 @@ class Kernel:
 
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Compilation:
         """Compile for these arguments without running."""
+        return self.compiled(args, kwargs)
+
+    def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
+        """The record for the arguments of a launch; compiles if need be. A parameter may have any name."""
         values, options = self._binder.bind(args, kwargs)
         return self._specialise(values, options, choose_engine(options.get("backend"))).compilation
 
@@ -153,7 +157,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda decorated: jit(decorated, **options)
-    if isinstance(function, Kernel):
+    if isinstance(function, Launchable):
         return function
     if not inspect.isfunction(function):
         raise error("TT3005", kernel="jit", name="function", what=f"a {type(function).__name__}")

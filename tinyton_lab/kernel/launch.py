@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tinyton_lab.base import knobs
@@ -18,6 +19,16 @@ _from_environment = knobs.BACKEND.text
 ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
 _recorded: contextvars.ContextVar[str | None] = contextvars.ContextVar("recording", default=None)
 _chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
+
+
+class Launchable:
+    """What ``kernel[grid](...)`` launches: a kernel, or something around one that has a method `run`."""
+
+    run: Callable[..., Any]
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """Fix the grid; call the result with the arguments."""
+        return partial(self.run, grid=grid, warmup=False)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tinyton_lab.base.protocol import DeviceFunction
-from tinyton_lab.language.value import emitter
+from tinyton_lab.language.value import EMITTER, emitter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,6 +66,9 @@ class LibraryFunction:
         return self if instance is None else MethodOfValue(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Inside a kernel, part of it; outside, plain Python, which serves functions that call nothing else."""
+        if EMITTER.get() is None:
+            return self.function(*args, **keywords)
         return emitter().call(self, args, keywords)
 
 

@@ -12,8 +12,21 @@ from tinyton_lab.language.functions import exp
 
 @LibraryFunction
 def cdiv(x: Any, div: Any) -> Any:
-    """Integer quotient rounded up, of positive numbers."""
+    """Integer quotient rounded up, of positive numbers; outside a kernel it computes at once."""
     return (x + (div - 1)) // div
+
+
+@LibraryFunction
+def next_power_of_2(n: Any) -> Any:
+    """The least power of two that is not below an integer; outside a kernel it computes at once."""
+    last = n - 1
+    last |= last >> 1
+    last |= last >> 2
+    last |= last >> 4
+    last |= last >> 8
+    last |= last >> 16
+    last |= last >> 16 >> 16
+    return last + 1
 
 
 @LibraryFunction

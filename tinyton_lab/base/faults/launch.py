@@ -153,4 +153,28 @@ tt.jit(space["ghost"])[(1,)](np.zeros(1))
         "An element of n bytes lies at an address that n divides; GPUs refuse anything else.",
         _FILL + "fill[(1,)](np.zeros(33, np.uint8)[1:].view(np.int32), 8)\n",
     ),
+    Fault(
+        "TT3018",
+        "Tuning of what is no parameter",
+        "{what} of {kernel} names {name!r}, which is no parameter of it",
+        "its parameters are {known}",
+        "Tuning completes or prepares arguments by name, so each name must be that of a parameter.",
+        _FILL + "tt.heuristics({'BLOKC': lambda given: 8})(fill)\n",
+    ),
+    Fault(
+        "TT3019",
+        "No config left",
+        "{what} leaves no config to try",
+        "keep at least one config",
+        "A launch needs one config for its compile-time arguments.",
+        """
+@tt.autotune([tt.Config({"BLOCK": 4}), tt.Config({"BLOCK": 8})], key=[],
+             prune_configs_by={"early_config_prune": lambda configs, given, **keywords: []})
+@tt.jit
+def fill(o, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(o + i, i, mask=i < n)
+fill[(1,)](np.zeros(8, np.int32), 8)
+""",
+    ),
 )
