@@ -42,8 +42,7 @@ CPU_THREADS = Knob("TINYTON_CPU_THREADS", "int", "0", "Threads of the cpu engine
 VERIFY = Knob("TINYTON_VERIFY", "flag", "0", "Run the IR verifier after every pass.")
 STEP_LIMIT = Knob("TINYTON_STEP_LIMIT", "int", "50000000", "Steps after which the simulator reports an endless loop.")
 AS_TRITON = Knob("TINYTON_AS_TRITON", "flag", "0", "Let `import triton` resolve to this package.")
-CACHE_DIR = Knob("TINYTON_CACHE_DIR", "text", "", "Folder of compiled code; empty means the user's cache folder.")
 
 KNOBS: dict[str, Knob] = {
-    knob.variable: knob for knob in (BACKEND, CPU_CHECKED, CPU_THREADS, VERIFY, STEP_LIMIT, AS_TRITON, CACHE_DIR)
+    knob.variable: knob for knob in (BACKEND, CPU_CHECKED, CPU_THREADS, VERIFY, STEP_LIMIT, AS_TRITON)
 }
