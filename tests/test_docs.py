@@ -33,13 +33,6 @@ def test_samples_run(page: Path):
     assert seen.returncode == 0, seen.stderr
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if samples(page, "pycon")], ids=relative)
-def test_sessions_hold(page: Path):
-    text = "\n".join(sample for _, sample in samples(page, "pycon"))
-    session = doctest.DocTestParser().get_doctest(text, {}, relative(page), str(page), 0)
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_hold(name: str):
     assert doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS).failed == 0
