@@ -7,8 +7,8 @@ from typing import Any
 
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.linear import Layout
-from tinyton_lab.layout.plan import Plan, operand_layout, variables
-from tinyton_lab.ops import control, local, memory, reduction
+from tinyton_lab.layout.plan import Plan, grouped, grouped_result, operand_layout, tile_value, variables
+from tinyton_lab.ops import collective, control, local, memory
 
 
 def assign(function: Function) -> Function:
@@ -43,8 +43,19 @@ class _Emitter:
     def _op(self, op: Op) -> None:
         if op.row in (memory.load, memory.store):
             self._access(op)
-        elif op.row is reduction.reduce:
-            self._reduce(op)
+        elif grouped(op):
+            self._group(op)
+        elif op.row is collective.gather:
+            source, index = op.operands
+            for layout in self.plan.realised(op):
+                place = self.plan.placed(tile_value(source))
+                self._copy(op, [self._get(source, place), self._get(index, layout)], layout)
+            self._convert_results(op)
+        elif op.row is collective.histogram:
+            if self.plan.demands.get(op.result):
+                place = self.plan.placed(tile_value(op.operands[0]))
+                self._copy(op, [self._get(value, place) for value in op.operands], self.plan.homes[op.result])
+                self._convert_results(op)
         elif op.blocks:
             self._control(op)
         elif op.row.terminator or not op.results or op.result.type.is_scalar:
@@ -65,10 +76,11 @@ class _Emitter:
         self._copy(op, [self._get(value, layout) for value in op.operands], layout, attrs)
         self._convert_results(op)
 
-    def _reduce(self, op: Op) -> None:
-        if any(self.plan.demands.get(result) for result in op.results) or op.results[0].type.is_scalar:
+    def _group(self, op: Op) -> None:
+        wanted = any(self.plan.demands.get(result) or result.type.is_scalar for result in op.results)
+        if wanted or not op.row.pure:
             source = self.plan.sources[op]
-            result = source.drop_axis(op.attrs["axis"]).without_register_copies()
+            result = grouped_result(op, source)
             blocks = [self._inner(block, op) for block in op.blocks]
             self._copy(op, [self._get(value, source) for value in op.operands], result, blocks=blocks)
             self._convert_results(op)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ir.rewrite import Rewriter
 from tinyton_lab.layout.linear import Layout
-from tinyton_lab.layout.reduce import regions, steps_of_op
+from tinyton_lab.layout.reduce import item_bytes, regions, steps_of_op
 from tinyton_lab.ops import control, elementwise, local, memory, reduction, shape
 from tinyton_lab.ops.roots import pointer_roots
 from tinyton_lab.passes.constants import constant_of
@@ -89,6 +89,8 @@ class _Finder:
         if op.row is local.local_alloc:
             self.pieces[op.result] = (op.attrs["offset"], op.attrs["offset"] + op.attrs["bytes"])
         touch = self._touch(op)
+        if touch is not None and "scratch" in op.attrs:
+            return self._told(op, touch, pending)
         return pending if touch is None else self._access(op, touch, pending)
 
     def _access(self, op: Op, touch: Touch, pending: Pending) -> Pending:
@@ -101,6 +103,14 @@ class _Finder:
         """A reduction writes its scratch memory, waits, and reads it."""
         first = op.attrs["scratch"]
         last = first + regions(op)[-1]
+        self._access(op, Touch(True, first, last), pending)
+        return frozenset([Touch(False, first, last)])
+
+    def _told(self, op: Op, touch: Touch, pending: Pending) -> Pending:
+        """An atomic access whose threads tell each other what they found: they wait before they read that."""
+        first = op.attrs["scratch"]
+        last = first + op.result.type.elements * item_bytes(op.result.type)
+        self._access(op, touch, pending)
         self._access(op, Touch(True, first, last), pending)
         return frozenset([Touch(False, first, last)])
 
@@ -118,10 +128,13 @@ class _Finder:
         return self.block(op.blocks[0], entering) if op.row is control.while_ else entering
 
     def _touch(self, op: Op) -> Touch | None:
-        if op.row in (local.local_store, local.local_load):
+        if op.row in (local.local_store, local.local_load, local.local_gather, local.local_count):
             piece = op.operands[0]
             first, last = self.pieces[piece] if piece is not None else (0, 0)
-            return Touch(op.row is local.local_store, first, last)
+            return Touch(op.row in (local.local_store, local.local_count), first, last)
+        if op.row.effect == "atomic":  # several threads may change one element: only a barrier makes the others see it
+            pointer = op.operand("pointer")
+            return Touch(True, roots=self.roots.get(pointer) if pointer is not None else None, shared=False)
         if op.row in (memory.load, memory.store):
             pointer, distance = op.operand("pointer"), op.operand("distance")
             place = (pointer, distance) if _one_thread_each(distance or pointer) else None

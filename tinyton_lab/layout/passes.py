@@ -9,6 +9,7 @@ from tinyton_lab.base.targets import Target
 from tinyton_lab.ir.core import Function
 from tinyton_lab.layout.assign import assign
 from tinyton_lab.layout.barriers import place_barriers
+from tinyton_lab.layout.scans import spell_scans
 from tinyton_lab.layout.shared import allocate, lower_conversions
 
 
@@ -22,7 +23,9 @@ class LayoutPass:
 
 
 LAYOUT_PASSES: tuple[LayoutPass, ...] = (
-    LayoutPass("layout", "Every tile has a layout: who holds which element.", lambda function, _: assign(function)),
+    LayoutPass(
+        "layout", "Every tile has a layout: who holds which element.", lambda function, _: assign(spell_scans(function))
+    ),
     LayoutPass(
         "layout/01-exchange",
         "Conversions between threads go through shared memory, swizzled against bank conflicts.",

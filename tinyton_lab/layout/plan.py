@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyton_lab.ir.core import Block, Function, Op, Value
-from tinyton_lab.ir.types import Tile
 from tinyton_lab.layout.anchors import Anchors, conversion_cost
 from tinyton_lab.layout.linear import Layout
-from tinyton_lab.ops import control, memory, reduction
+from tinyton_lab.ops import atomic, collective, control, memory, reduction
 from tinyton_lab.passes.axis_info import analyse
 
 
@@ -56,8 +55,13 @@ class Plan:
     def _find_home(self, op: Op) -> None:
         for variable in variables(op):
             self._share_home(variable)
-        if op.row is reduction.reduce:
+        if grouped(op):
             self._reduced_homes(op)
+        elif op.row is collective.gather:
+            self._follow(op.result, op.operands[1])
+        elif op.row is collective.histogram:
+            self._set_home(op.result, self.anchors.default(op.result.type.shape))
+            self.rigid.add(op.result)
         elif op.row is memory.load and op.result.type.shape:
             self._set_home(op.result, self.anchors.preferred(op))
         elif op.row.layout in ("same", "expand", "reshape", "transpose"):
@@ -71,6 +75,17 @@ class Plan:
             if first in self.rigid:
                 self.rigid.add(op.result)
 
+    def _follow(self, result: Value, operand: Value | None) -> None:
+        """A result lives where that operand does."""
+        if operand in self.homes:
+            self._set_home(result, self.homes[operand])
+            if operand in self.rigid:
+                self.rigid.add(result)
+
+    def placed(self, value: Value) -> Layout:
+        """Where a tile is taken from whose elements other threads will ask for."""
+        return self.homes.get(value) or self.anchors.default(value.type.shape)
+
     def _reduced_homes(self, op: Op) -> None:
         """A reduction takes its inputs in the home of the first that has one."""
         known = [self.homes[value] for value in op.inputs if value in self.homes]
@@ -81,14 +96,15 @@ class Plan:
         source = self.sources.setdefault(op, layout)
         for result in op.results:
             if result.type.shape:
-                self._set_home(result, source.drop_axis(op.attrs["axis"]).without_register_copies())
+                self._set_home(result, grouped_result(op, source))
                 self.rigid.add(result)
 
     def _house_reductions(self) -> bool:
         """Give the first reduction of tiles without a home the layout their shape gets by itself."""
         for op in self.function.walk():
-            if op.row is reduction.reduce and op not in self.sources:
-                self._set_source(op, self.anchors.default(tile_of(op.operands[0]).shape))
+            if grouped(op) and op not in self.sources:
+                tile = next(value.type for value in op.inputs if value.type.shape)
+                self._set_source(op, self.anchors.default(tile.shape))
                 return True
         return False
 
@@ -134,9 +150,16 @@ class Plan:
             self._ask_all(op, self._layout_of_store(op))
         elif op.row is memory.load:
             self._ask_all(op, self._layout_of_load(op))
-        elif op.row is reduction.reduce:
+        elif grouped(op):
             for value in op.inputs if op in self.sources else ():
                 self.ask(value, self.sources[op])
+        elif op.row is collective.gather:
+            for layout in self.realised(op):
+                self.ask(op.operands[0], self.placed(tile_value(op.operands[0])))
+                self.ask(op.operands[1], layout)
+        elif op.row is collective.histogram:
+            for value in op.inputs:
+                self.ask(value, self.placed(tile_value(op.operands[0])))
         elif op.blocks:
             self._ask_control(op)
         elif not op.row.terminator:
@@ -190,10 +213,25 @@ class Plan:
         return wanted[0] if self.anchors.cost(op, wanted[0]) <= converted else best
 
 
-def tile_of(value: Value | None) -> Tile:
+_GROUPED = (reduction.reduce, collective.map_, atomic.atomic, atomic.compare_exchange)
+
+
+def grouped(op: Op) -> bool:
+    """Whether an op takes all its tiles in one layout, which it decides on."""
+    return op.row in _GROUPED and any(value.type.shape for value in op.inputs)
+
+
+def grouped_result(op: Op, source: Layout) -> Layout:
+    """The layout of the results of such an op, given the layout it works in."""
+    if op.row is reduction.reduce:
+        return source.drop_axis(op.attrs["axis"]).without_register_copies()
+    return source
+
+
+def tile_value(value: Value | None) -> Value:
     if value is None:
         raise RuntimeError("layout: an operand is absent")
-    return value.type
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,19 @@ def swizzle(source: Layout, target: Layout, element_bytes: int) -> Layout:
     raise RuntimeError("layout: no swizzle, not even of single elements")
 
 
+@lru_cache(maxsize=1024)
+def row_major(side: Layout, element_bytes: int) -> Layout:
+    """Row-major order in shared memory, written in layout `side` in vectors as wide as that allows."""
+    bits = side.bits
+    for count in range(min(bits, (VECTOR_BYTES // element_bytes).bit_length() - 1), -1, -1):
+        vector = tuple(1 << at for at in range(count))
+        rest = tuple(1 << at for at in range(count, bits))
+        layout = Layout((("vector", vector), ("bank", rest), ("segment", ())), axes(side.shape))
+        if set(vector) <= set(side.bases["register"]) and _keeps_vectors(side, layout, vector):
+            return layout
+    raise RuntimeError("layout: no row-major order, not even of single elements")
+
+
 def _arranged(source: Layout, target: Layout, vector: Sequence[int], element_bytes: int) -> Layout:
     bits = source.bits
     bank_bits = min((BANK_ROW_BYTES // element_bytes).bit_length() - 1, bits) - len(vector)

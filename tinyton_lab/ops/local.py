@@ -45,6 +45,25 @@ local_load = row(
     unsupported=_OTHERS,
     doc="Read a tile from shared memory.",
 )
+local_gather = row(
+    "local_gather",
+    "memory index",
+    "axis",
+    accepts=ANY,
+    effect="control",
+    layout="local",
+    unsupported=_OTHERS,
+    doc="Read elements of a tile in shared memory, at indices along an axis that wrap at its length.",
+)
+local_count = row(
+    "local_count",
+    "memory x mask?",
+    accepts=ANY,
+    effect="control",
+    layout="local",
+    unsupported=_OTHERS,
+    doc="Add 1 to the counter in shared memory that each element numbers, where there is one.",
+)
 barrier = row(
     "barrier",
     "",

@@ -6,7 +6,7 @@ from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.base.targets import Target
 from tinyton_lab.codegen.gpu.lower import LOWERINGS
 from tinyton_lab.ir.core import Function, Op
-from tinyton_lab.ops import elementwise
+from tinyton_lab.ops import collective, control, elementwise, shape
 from tinyton_lab.ops.casts import compute_dtype
 from tinyton_lab.ops.support import refused
 
@@ -23,7 +23,10 @@ def refusal(op: Op, fast: bool) -> str:
     """Why an op has no GPU code; "" where it has."""
     if "gpu" in op.row.unsupported:
         return op.row.unsupported["gpu"]
-    if op.row in LOWERINGS or op.row.terminator:
+    if op.row is collective.scan:
+        plain = all(inner.row.elementwise or inner.row in _BLOCK for inner in op.blocks[0].ops)
+        return "" if plain else "its combining function has branches, loops or accesses"
+    if op.row in LOWERINGS or op.row in _SPELLED or op.row.terminator:
         return ""
     if not op.row.elementwise:
         return "this operation has no GPU code yet"
@@ -33,6 +36,10 @@ def refusal(op: Op, fast: bool) -> str:
     if op.row.emit is None and op.row not in ADDRESSES and not (fast and _has_instruction(op)):
         return "this function has no GPU code of its own"
     return ""
+
+
+_SPELLED = (collective.gather, collective.histogram)  # the layout passes turn them into accesses of shared memory
+_BLOCK = (shape.constant, control.yield_)
 
 
 def _has_instruction(op: Op) -> bool:

@@ -1,4 +1,4 @@
-"""Reductions in three levels: a tree over a thread's registers, butterflies over lanes, one shared round over warps."""
+"""Reductions in three levels: registers as a tree, lanes by butterflies, warps by one shared round. And `map`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,19 @@ def lower_reduce(state: State, op: Op) -> None:
     if steps.warps:
         combined = _across_warps(state, op, steps, combined)
     for result, column in zip(op.results, zip(*combined, strict=True), strict=True):
+        state.values[result] = list(column)
+
+
+def lower_map(state: State, op: Op) -> None:
+    """Run the block on one register after the other."""
+    (block,) = op.blocks
+    made: list[list[Register]] = []
+    for scalars in zip(*(state.get(value) for value in op.operands), strict=True):
+        for value, register in zip(block.args, scalars, strict=True):
+            state.values[value] = [register]
+        made.append(state.run(block))
+        state.builder.uid = op.uid
+    for result, column in zip(op.results, zip(*made, strict=True), strict=True):
         state.values[result] = list(column)
 
 

@@ -71,7 +71,7 @@ def write_shared(
     b = state.builder
     words = words_of(state, tile, elements)
     _, bits, count = word_of(item_bytes(tile), len(elements))
-    address = _address(state, own, at)
+    address = shared_address(state, own, at)
     if writes is None:
         if bits == 8:
             words = [b.convert("trunc", words[0], "i8")]
@@ -90,11 +90,12 @@ def read_shared(state: State, tile: Tile, own: Register, at: int, width: int) ->
     b = state.builder
     _, bits, count = word_of(item_bytes(tile), width)
     whole = f"<{count} x i{bits}>" if count > 1 else f"i{bits}"
-    read = b.emit(f"load {whole}, {_address(state, own, at)}, align {bits // 8 * count}", whole)
+    read = b.emit(f"load {whole}, {shared_address(state, own, at)}, align {bits // 8 * count}", whole)
     return elements_of(state, tile, b.unpack(read) if count > 1 else [read], width)
 
 
-def _address(state: State, own: Register, at: int) -> Register:
+def shared_address(state: State, own: Register, at: int) -> Register:
+    """A pointer to byte ``own + at`` of the program's shared memory."""
     b, base = state.builder, Register(SHARED, SHARED_POINTER)
     if own.text != "0":
         base = b.emit(f"getelementptr i8, {base}, i32 {own.text}", SHARED_POINTER)

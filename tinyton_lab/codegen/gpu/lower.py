@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tinyton_lab.base.targets import Target
 from tinyton_lab.codegen.gpu.access import lower_load, lower_store
 from tinyton_lab.codegen.gpu.arithmetic import lower_elementwise
-from tinyton_lab.codegen.gpu.collective import lower_reduce
+from tinyton_lab.codegen.gpu.atomics import lower_atomic
+from tinyton_lab.codegen.gpu.collective import lower_map, lower_reduce
 from tinyton_lab.codegen.gpu.exchange import (
     SHARED,
     lower_barrier,
@@ -17,6 +18,7 @@ from tinyton_lab.codegen.gpu.exchange import (
     lower_local_store,
 )
 from tinyton_lab.codegen.gpu.flow import lower_for, lower_if, lower_while
+from tinyton_lab.codegen.gpu.gathers import lower_local_count, lower_local_gather
 from tinyton_lab.codegen.gpu.state import GpuBuilder, State, llvm_type
 from tinyton_lab.codegen.gpu.views import (
     lower_constant,
@@ -29,7 +31,7 @@ from tinyton_lab.codegen.gpu.views import (
 from tinyton_lab.ir.core import Function, Op, Parameter
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.llvm.text import Register, with_debug_lines
-from tinyton_lab.ops import contract, control, local, memory, program, reduction, shape
+from tinyton_lab.ops import atomic, collective, contract, control, local, memory, program, reduction, shape
 
 STATIC_SHARED_BYTES = 49152
 HEADER = """\
@@ -50,6 +52,9 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     memory.load: lower_load,
     memory.store: lower_store,
     reduction.reduce: lower_reduce,
+    collective.map_: lower_map,
+    atomic.atomic: lower_atomic,
+    atomic.compare_exchange: lower_atomic,
     control.for_: lower_for,
     control.while_: lower_while,
     control.if_: lower_if,
@@ -58,6 +63,8 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     local.local_alloc: lower_local_alloc,
     local.local_store: lower_local_store,
     local.local_load: lower_local_load,
+    local.local_gather: lower_local_gather,
+    local.local_count: lower_local_count,
     local.barrier: lower_barrier,
 }
 
