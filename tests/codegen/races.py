@@ -1,4 +1,7 @@
-"""Races in a recorded execution: threads that touch the same bytes between two barriers, one of them writing."""
+"""Races in a recorded execution: threads that touch the same bytes between two barriers, one of them writing.
+
+Two atomic accesses do not race with each other.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +47,17 @@ def _conflicts(steps: list[Step]) -> Iterator[str]:
             mine = (thread, step)
             others = [writers.get(byte)] + ([readers.get(byte)] if _writes(step) else [])
             for other in others:
-                if other is not None and other[0] != thread:
+                if other is not None and other[0] != thread and not (_atomic(step) and _atomic(other[1])):
                     yield f"{byte[0]} {byte[1]}+{byte[2]}: {other[1].text} | {step.text}"
             (writers if _writes(step) else readers)[byte] = mine
 
 
 def _writes(step: Step) -> bool:
     return step.access is not None and step.access.kind != "load"
+
+
+def _atomic(step: Step) -> bool:
+    return step.access is not None and step.access.kind == "atomic"
 
 
 def _touched(step: Step) -> Iterator[tuple[int, Byte]]:
