@@ -18,6 +18,7 @@ from tinyton_lab.kernel import Kernel, Launch, jit
 from tinyton_lab.kernel.inspection import complete, doctor, inspect, inspect_signature, trace
 from tinyton_lab.kernel.launch import backend
 from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl.load
+from tinyton_lab.language.builtin import constexpr_function
 from tinyton_lab.language.library import next_power_of_2
 from tinyton_lab.tune import Config, autotune, heuristics
 
@@ -30,6 +31,7 @@ __all__ = [
     "autotune",
     "backend",
     "complete",
+    "constexpr_function",
     "doctor",
     "example",
     "heuristics",

@@ -155,8 +155,9 @@ static_print static_range store sub sum swizzle2d tensor to_tensor trans uint16 
 xor_sum zeros zeros_like associative_scan atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg
 atomic_xor bitonic_merge cat cumprod cumsum flip gather histogram interleave join map_elementwise pair_uniform_to_normal
 philox philox_impl rand rand4x randint randint4x randn randn4x sort split squeeze topk uint_to_uniform_float unsqueeze
+extra
 load_tensor_descriptor store_tensor_descriptor make_tensor_descriptor tensor_descriptor atomic_load atomic_poll
-atomic_store const constexpr_type dot dot_scaled extra inline_asm_elementwise make_block_ptr slice target_info tuple
+atomic_store const constexpr_type dot dot_scaled inline_asm_elementwise make_block_ptr slice target_info tuple
 expect_zero void
 """
 LATER = PUBLIC[PUBLIC.index("load_tensor_descriptor") :]

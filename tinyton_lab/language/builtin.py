@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from tinyton_lab.base.protocol import DeviceFunction
+from tinyton_lab.base.protocol import Constexpr, DeviceFunction
 from tinyton_lab.language.value import EMITTER, emitter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,6 +70,37 @@ class LibraryFunction:
         if EMITTER.get() is None:
             return self.function(*args, **keywords)
         return emitter().call(self, args, keywords)
+
+
+class ConstexprFunction:
+    """A Python function that kernels call at compile time, on values known there; elsewhere it is that function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<constexpr function {self.__name__}>"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        plain = [_plain(x) for x in args]
+        return _plain(self.__wrapped__(*plain, **{name: _plain(x) for name, x in keywords.items()}))
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Constexpr) else value
+
+
+def constexpr_function(function: Callable[..., Any]) -> ConstexprFunction:
+    """Let kernels call a Python function at compile time: its arguments must be known, its result is a constexpr.
+
+    >>> @constexpr_function
+    ... def half(n):
+    ...     return n // 2
+    >>> half(8)
+    4
+    """
+    return ConstexprFunction(function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core
+from tinyton_lab.language.builtin import ConstexprFunction
 from tinyton_lab.language.emission import fault, is_number, static
 from tinyton_lab.language.types import pointer_type, spell
 from tinyton_lab.language.value import TileValue
@@ -75,7 +76,9 @@ AT_COMPILE_TIME = frozenset(
 
 
 def known_at_compile_time(function: Any) -> bool:
-    """Whether a function of Python may be carried out on compile-time values: a few builtins and all of `math`."""
+    """Whether a function may be carried out on compile-time values: a few builtins, all of `math`, declared ones."""
+    if isinstance(function, ConstexprFunction):
+        return True
     try:
         return function in AT_COMPILE_TIME or getattr(function, "__module__", None) == "math"
     except TypeError:
