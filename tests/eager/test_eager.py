@@ -150,3 +150,21 @@ def test_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert found == [wanted] * 4
+
+
+@tt.jit
+def steps(out, n, step):
+    count = 0
+    for k in range(0, n, step):
+        count += k + 1
+    tl.store(out, count)
+
+
+@pytest.mark.parametrize("step", [2, -1, 0])
+def test_steps_of_any_sign_agree(step: int):
+    got = {}
+    for backend in ("eager", "interpreter"):
+        out = np.full(1, -1, np.int32)
+        steps[(1,)](out, 5, step, backend=backend)
+        got[backend] = int(out[0])
+    assert got["eager"] == got["interpreter"] == (9 if step == 2 else 0)

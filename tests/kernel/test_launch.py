@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,25 @@ def test_a_changed_global_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "FACTOR", tl.constexpr(5))
     scale[(1,)](x, out, 8)
     np.testing.assert_array_equal(out, x * 5)
+
+
+class Settings:
+    offset = 1
+
+
+@tt.jit
+def shifted(x):
+    tl.store(x, Settings.offset)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "eager"])
+def test_a_changed_attribute_of_an_object_is_seen(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.zeros(1, np.int32)
+    for offset in (1, 7):
+        monkeypatch.setattr(Settings, "offset", offset)
+        assert compiled(shifted, lambda: shifted[(1,)](x, backend=engine)) == 1
+        assert x[0] == offset
+    assert compiled(shifted, lambda: shifted[(1,)](x, backend=engine)) == 0
 
 
 def test_a_changed_helper_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +151,22 @@ def test_scalars_of_every_kind(engine: str) -> None:
     np.testing.assert_array_equal(out, [np.float32(0.1), 1, -5, 0.1])
 
 
+@tt.jit
+def constants(half, brain, single):
+    tl.store(half, tl.to_tensor(3e38).to(tl.float16))
+    tl.store(brain, tl.full((1,), -1e39, tl.bfloat16).sum(0))
+    tl.store(single, tl.full((1,), 1e300, tl.float32).sum(0))
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "eager"])
+def test_constants_too_large_for_their_dtype_are_infinite(engine: str) -> None:
+    half, brain, single = (np.zeros(1, dtype.numpy) for dtype in (tl.float16, tl.bfloat16, tl.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        constants[(1,)](half, brain, single, backend=engine)
+    assert [float(x[0]) for x in (half, brain, single)] == [np.inf, -np.inf, np.inf]
+
+
 def test_threads_launch_side_by_side() -> None:
     @tt.jit
     def paint(out, base, N: tl.constexpr):
@@ -176,6 +212,13 @@ def test_engine_choice(monkeypatch: pytest.MonkeyPatch) -> None:
         assert scale[(1,)](x, out, 8, backend="cpu").engine == "cpu"
     with pytest.raises(tt.TinytonError, match="TT3014"), tt.backend("gpuu"):
         pass
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "eager"])
+def test_grids_too_large_for_an_index_are_refused(engine: str) -> None:
+    x = np.zeros(1, np.int32)
+    with pytest.raises(tt.TinytonError, match="TT3010"):
+        shifted[(2**31,)](x, backend=engine)
 
 
 def test_an_empty_grid_runs_nothing() -> None:

@@ -196,7 +196,8 @@ class Runtime:
         dtype: DType = int32
         for bound in bounds:
             dtype = promote(dtype, bound.element) or dtype
-        for index in range(*(_index(bound) for bound in bounds)):
+        start, end, step = (_index(bound) for bound in bounds)
+        for index in range(start, end, step) if step else ():
             yield number(index, dtype)
 
 

@@ -131,6 +131,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Any:
         known = ", ".join(n for n in dir(base) if not n.startswith("_")) if isinstance(base, TileValue) else ""
         kind = spell(base.tile) if isinstance(base, TileValue) else f"a {type(base).__name__}"
         raise frame.fault("TT1013", node, type=kind, name=node.attr, close=close_to(node.attr, known))
+    if not str(getattr(base, "__module__", "tinyton_lab")).startswith("tinyton_lab"):
+        frame.context.reached.read(node.attr, base, found)
     return found
 
 

@@ -13,7 +13,7 @@ MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A name that was read: from a namespace (module globals, a closure cell, a module), and what it held."""
+    """A name that was read: from a namespace (globals, a closure cell, a module, an object), and what it held."""
 
     name: str
     namespace: Any
@@ -42,11 +42,11 @@ class Reached:
     _seen: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
     def read(self, name: str, namespace: Any, value: Any) -> None:
-        """Note that a name was read, once per namespace."""
-        key = (id(namespace), name)
-        if key not in self._seen:
+        """Note that a name was read, once per namespace; of what is made anew at each read there is nothing to note."""
+        key, read = (id(namespace), name), Read(name, namespace, value)
+        if key not in self._seen and read.unchanged():
             self._seen.add(key)
-            self.reads.append(Read(name, namespace, value))
+            self.reads.append(read)
 
     def source(self, function: Callable[..., Any], text: str) -> None:
         """Note that a function's text became part of the code."""

@@ -89,7 +89,7 @@ class Kernel(Launchable):
         specialisation = self._cache.get(key if not options else (key, _options_key(options)))
         if specialisation is None or not specialisation.fresh():
             specialisation = self._specialise(values, options, engine)
-        if type(grid) is not tuple or len(grid) != 1 or type(grid[0]) is not int or grid[0] < 0:
+        if type(grid) is not tuple or len(grid) != 1 or type(grid[0]) is not int or not 0 <= grid[0] < 2**31:
             grid = read_grid(self.name, grid, self._meta(values, options) if callable(grid) else None)
         else:
             grid = grid[0], 1, 1
