@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,18 @@ def _sum_as_float32(a: Any, b: Any) -> Any:
     return result.reshape(()) if np.ndim(a) == np.ndim(b) == 0 else result
 
 
+def narrowed(x: Any, dtype: Any) -> Any:
+    """Doubles in a narrower numpy float dtype, rounded once; what is too large becomes infinite, without a warning.
+
+    >>> float(narrowed(1e5, np.dtype(np.float16)))
+    inf
+    """
+    with np.errstate(all="ignore"):
+        if dtype.itemsize <= 2:  # such types convert through f32
+            return to_odd_float32(x).astype(dtype)
+        return np.asarray(x, np.float64).astype(dtype)
+
+
 def to_odd_float32(x: Any) -> Any:
     """f64 to f32 with inexact results made odd, so that rounding the result once more is exact.
 
@@ -72,7 +86,11 @@ def _two_sum_error(a: Any, b: Any, total: Any) -> Any:
 
 
 def _fma64(x: Any, y: Any, z: Any) -> Any:
-    """Fused multiply-add of doubles by error-free transforms and one sum rounded to odd (Boldo and Melquiond)."""
+    """Fused multiply-add of doubles by error-free transforms and one sum rounded to odd (Boldo and Melquiond).
+
+    Where a step of it could overflow or lose bits below the subnormals, rationals take its place.
+    """
+    x, y, z = np.broadcast_arrays(x, y, z)
     high = x * y
     low = _product_error(x, y, high)
     upper = z + low
@@ -80,8 +98,22 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
     value = high + upper
     value_error = _two_sum_error(high, upper, value)
     exact = value + _add_to_odd(upper_error, value_error)
-    finite = np.isfinite(high) & np.isfinite(z) & np.isfinite(low)
-    return np.where(finite, exact, high + z)  # pyright: ignore[reportUnknownVariableType]: x, y, z are any arrays
+    size, addend = np.abs(high), np.abs(z)
+    safe = (size > 2.0**-960) & (np.maximum(size, addend) < 2.0**1000) & (np.maximum(np.abs(x), np.abs(y)) < 2.0**990)
+    factors_finite = np.isfinite(x) & np.isfinite(y)
+    result = np.where(safe, exact, np.where(factors_finite & ~np.isfinite(z), z, high + z))
+    rounded_once = (x == 0) | (y == 0) | ((size <= 2.0**-960) & (addend > 2.0**-900))
+    for at in np.argwhere(~safe & ~rounded_once & factors_finite & np.isfinite(z)):
+        result[tuple(at)] = _fma_of_rationals(*(float(value[tuple(at)]) for value in (x, y, z)))
+    return result
+
+
+def _fma_of_rationals(x: float, y: float, z: float) -> float:
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _product_error(x: Any, y: Any, product: Any) -> Any:

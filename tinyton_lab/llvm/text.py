@@ -6,11 +6,13 @@ Text is about twenty times faster to make than instruction objects, and it is wh
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tinyton_lab.base.dtypes import DType, bfloat16, float16, float64
+import numpy as np
+
+from tinyton_lab.base.dtypes import DType, bfloat16, float16
+from tinyton_lab.base.floats import narrowed
 
 _VECTOR = re.compile(r"<(\d+) x (.*)>")
 
@@ -46,12 +48,10 @@ def constant_text(dtype: DType, value: float | int | bool) -> str:
     """Spell a constant of `dtype` exactly (floats by their bits)."""
     if dtype.kind != "float":
         return str(int(value)) if dtype.bits > 1 else ("true" if value else "false")
-    if dtype is float16:
-        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if dtype is bfloat16:
-        return f"0xR{int(dtype.numpy.type(value).view('uint16')):04X}"
-    rounded = value if dtype is float64 else float(dtype.numpy.type(value))
-    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+    rounded = narrowed(value, dtype.numpy)
+    if dtype is float16 or dtype is bfloat16:
+        return f"0x{'H' if dtype is float16 else 'R'}{int(rounded.view(np.uint16)):04X}"
+    return f"0x{int(rounded.astype(np.float64).view(np.uint64)):016X}"
 
 
 class Builder:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.base.dtypes import DType, float32, integer_range, of_numpy
-from tinyton_lab.base.floats import to_odd_float32
+from tinyton_lab.base.floats import narrowed
 
 
 def cast_numpy(x: Any, *, to: DType, rounding: str | None = None) -> Any:
@@ -24,7 +24,7 @@ def cast_numpy(x: Any, *, to: DType, rounding: str | None = None) -> Any:
     if not floating and to.kind == "float" and to.bits <= 16:
         return _integer_to_narrow(x, to)
     if x.dtype == np.float64 and to.bits <= 16:
-        return to_odd_float32(x).astype(to.numpy)  # the narrow types convert through f32: round once all the same
+        return narrowed(x, to.numpy)
     return x.astype(to.numpy)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.base.dtypes import DType, integer_range
+from tinyton_lab.base.floats import narrowed
 from tinyton_lab.ir.build import Builder
 from tinyton_lab.ir.core import Value
 from tinyton_lab.ir.definition import Attrs, OpDef
@@ -48,7 +49,7 @@ def to_numpy(number: Scalar, dtype: DType) -> Any:
     """A number as an array of one element of `dtype`; integers wrap."""
     if dtype.kind in ("int", "uint"):
         return np.array([int(number) & ((1 << dtype.bits) - 1)], np.dtype(f"u{dtype.bytes}")).view(dtype.numpy)
-    return np.array([number], np.float64 if dtype.kind == "float" else np.bool_).astype(dtype.numpy)
+    return narrowed([number], dtype.numpy) if dtype.kind == "float" else np.array([number], np.bool_)
 
 
 def from_numpy(array: Any, dtype: DType) -> Scalar:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinyton_lab.base.dtypes import DType, float32, uint64
+from tinyton_lab.base.floats import narrowed
 from tinyton_lab.codegen.cpu import narrow
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.ir.core import Block, Op, Value
@@ -36,7 +37,7 @@ def constant(value: Any, element: Element) -> Register:
     if isinstance(element, Pointer):
         return Register(str(int(value)), "i64")
     if narrow.is_narrow(element):
-        bits = int(element.numpy.type(value).view(f"uint{element.bits}"))
+        bits = int(narrowed(value, element.numpy).view(f"uint{element.bits}"))
         return Register(str(bits), f"i{element.bits}")
     return Register(constant_text(element, value), element.llvm)
 
