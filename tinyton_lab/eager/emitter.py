@@ -145,6 +145,9 @@ class EagerEmitter:
                 "TT4011", self.span, message=f": {text}" if text else "", program=self.machine.coordinates(number)
             )
 
+    def remark(self, code: str, span: Span | None) -> None:
+        """Nothing: eager mode has no compilation that remarks belong to."""
+
     @property
     def span(self) -> Span | None:
         """The expression at work in the innermost function of the kernel, with its chain of calls."""

@@ -118,7 +118,8 @@ class Interpreter:
     def op(self, op: Op, frame: Frame) -> None:
         numpy = op.row.numpy
         if numpy is not None:
-            result = numpy(*map(frame.get, op.operands), **op.attrs)
+            arrays = [None if value is None else frame.get(value) for value in op.operands]
+            result = numpy(*arrays, **op.attrs)
             if result.dtype != storage(op.result.type):
                 raise RuntimeError(f"interpreter: {op.row.name} gave {result.dtype} for {op.result.type}")
             frame.values[op.result] = result

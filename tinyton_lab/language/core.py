@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from tinyton_lab.base.dtypes import DType, float32
-from tinyton_lab.language import memory, reductions, semantic, shapes
+from tinyton_lab.language import memory, products, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import (
     effect,
@@ -428,6 +428,27 @@ def _bitwise(row: Any, x: Any, axis: Any, keep_dims: Any) -> TileValue:
     semantic.computable(row, value)
     combine = reductions.one(lambda a, b: semantic.binary(row, a, b))
     return reductions.reduce([value], axis, combine, keep_dims)[0]
+
+
+# Products
+@builtin
+def dot(
+    input: Any,
+    other: Any,
+    acc: Any = None,
+    input_precision: Any = None,
+    allow_tf32: Any = None,
+    max_num_imprecise_acc: Any = None,
+    out_dtype: Any = None,
+) -> TileValue:
+    """Product of two matrices, or of two batches of them, added to `acc`.
+
+    Sums are kept in f32 (f64 for float64, i32 for int8), over k = 0, 1, ... with fused multiply-adds. `out_dtype` may
+    be float16 for float16 and 8-bit floats. `input_precision` (``"tf32"`` by default, ``"ieee"``, ``"tf32x3"`` ...)
+    says how exactly a GPU takes f32; the CPU and the interpreter always compute as for ``"ieee"``.
+    """
+    precision = products.input_precision(input_precision, allow_tf32)
+    return products.dot(input, other, acc, precision, max_num_imprecise_acc, out_dtype)
 
 
 # Hints and checks

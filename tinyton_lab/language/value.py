@@ -61,6 +61,10 @@ class Emitter(Protocol):
         """Print (`kind` ``print``) or warn at run time, where the emitter can."""
         ...
 
+    def remark(self, code: str, span: Span | None) -> None:
+        """Note something that the kernel's author should know."""
+        ...
+
 
 EMITTER: ContextVar[Emitter | None] = ContextVar("tinyton_emitter", default=None)
 

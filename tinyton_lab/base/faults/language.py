@@ -239,4 +239,12 @@ def kernel(o):
         "The turns of an unrolled loop are laid out one after another while the kernel is made.",
         _kernel("for i in tl.static_range(4):\n    if tl.load(o + i) > 0:\n        break\n    tl.store(o + i, 1.0)"),
     ),
+    Fault(
+        "TT1040",
+        "Rounded operands of a product",
+        "only a GPU rounds the operands of this product",
+        'input_precision="ieee" gives the same numbers on every engine',
+        "This is a remark. tf32 and its kin let tensor cores read f32 with fewer bits; the engines cpu and interpreter "
+        "multiply in full f32 all the same.",
+    ),
 )

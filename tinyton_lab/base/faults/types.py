@@ -250,4 +250,26 @@ def kernel(x):
 kernel[(1,)](np.zeros(32, np.float32))
 """,
     ),
+    Fault(
+        "TT2040",
+        "Matrices without a product",
+        "{x} and {y} have no matrix product",
+        "the shapes must be [m, k] and [k, n], or [batch, m, k] and [batch, k, n]",
+        "Rows of the first matrix meet columns of the second, element by element, so they have one length.",
+        _kernel(
+            "t = tl.load(x + i[:, None] * 8 + i[None, :])\nj = tl.arange(0, 4)[:, None]\n"
+            "tl.store(x, tl.sum(tl.dot(t, tl.load(x + j * 8 + i[None, :]))))"
+        ),
+    ),
+    Fault(
+        "TT2041",
+        "Accumulator of another type",
+        "the accumulator is {acc}; the product of {x} and {y} is {wanted}",
+        "make it with tl.zeros of that shape and dtype, or choose the dtype with out_dtype",
+        "A product is added to its accumulator in place.",
+        _kernel(
+            "t = tl.load(x + i[:, None] * 8 + i[None, :])\n"
+            "acc = tl.zeros((8, 4), tl.float32)\ntl.store(x, tl.sum(tl.dot(t, t, acc)))"
+        ),
+    ),
 )
