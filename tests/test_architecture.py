@@ -72,8 +72,8 @@ def top(name: str) -> str:
     return name.split(".")[0]
 
 
-def test_every_file_has_a_floor():
-    assert sorted({top(name) for name in NAMES} - FLOOR.keys()) == []
+def test_every_file_has_a_floor_and_every_floor_a_file():
+    assert sorted({top(name) for name in NAMES} ^ FLOOR.keys()) == []
 
 
 def test_the_drawing_shows_the_floors():
