@@ -13,6 +13,7 @@ from typing import Any
 from tinyton_lab import language
 from tinyton_lab._version import __version__
 from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.base.knobs import AS_TRITON
 from tinyton_lab.catalogue import text as example
 from tinyton_lab.kernel import Kernel, Launch, jit
 from tinyton_lab.kernel.inspection import complete, doctor, inspect, inspect_signature, trace
@@ -53,3 +54,7 @@ def __getattr__(name: str) -> Any:
     if name in _NOTEBOOK:
         return getattr(importlib.import_module("tinyton_lab.lab"), name)
     raise AttributeError(f"module 'tinyton_lab' has no attribute {name!r}")
+
+
+if AS_TRITON.flag():
+    importlib.import_module("tinyton_lab.triton_compat").install()
