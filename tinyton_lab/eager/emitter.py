@@ -134,12 +134,12 @@ class EagerEmitter:
     def _wrap(self, handle: ArrayHandle, array: Array) -> TileValue:
         return wrapped(Tile(handle.type.element, array.shape[1:]), array)
 
-    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
-        """Print, or raise TT4011 for an assertion that fails."""
+    def message(self, kind: str, text: str, values: Sequence[TileValue], hex: bool = False) -> None:
+        """Print whole tiles, or raise TT4011 for an assertion that fails."""
         arrays = [x.known if x.known is not None else x.handle.shown() for x in values]
         if kind == "print":
             print(text, *arrays)
-        elif not all(np.all(array) for array in arrays):
+        elif kind == "assert" and not all(np.all(array) for array in arrays):
             number = int(next(iter(self.frame.values.values()))[0])
             raise error(
                 "TT4011", self.span, message=f": {text}" if text else "", program=self.machine.coordinates(number)

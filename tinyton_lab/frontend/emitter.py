@@ -12,7 +12,7 @@ from tinyton_lab.ir.core import Block, Function, Value
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.language.value import TileValue, make
-from tinyton_lab.ops import collective, control, reduction
+from tinyton_lab.ops import collective, control, message, reduction
 
 Call = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
 Combine = Callable[..., Sequence[TileValue]]
@@ -72,10 +72,16 @@ class IrEmitter:
         self.span = span
         return block
 
-    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
-        """Nothing is emitted: a remark says so of a print; assertions check in eager mode only, as is documented."""
-        if kind == "print":
+    def message(self, kind: str, text: str, values: Sequence[TileValue], hex: bool = False) -> None:
+        """Emit a `print` per value or a `check`; of a breakpoint a remark says that it has no effect here."""
+        if kind == "breakpoint":
             self.remark("TT1027", self.span)
+        elif kind == "assert":
+            self.effect(message.check, [values[0].handle], {"message": text})
+        else:
+            attrs = {"prefix": text, "hex": True} if hex else {"prefix": text}
+            for value in values or (None,):
+                self.effect(message.print_, [] if value is None else [value.handle], attrs)
 
     def remark(self, code: str, span: Span | None) -> None:
         """Note something that the kernel's author should know, once per place."""

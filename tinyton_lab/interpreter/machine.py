@@ -102,7 +102,7 @@ class Interpreter:
     def frame(self, first: int, last: int) -> Frame:
         """The outermost frame of the programs ``first .. last - 1``."""
         frame = Frame(last - first)
-        frame.values[_NUMBER] = np.arange(first, last, dtype=np.int64)
+        frame.values[NUMBER] = np.arange(first, last, dtype=np.int64)
         return frame
 
     def block(self, block: Block, frame: Frame, args: Sequence[Array] = ()) -> list[Array]:
@@ -142,7 +142,7 @@ def _waits(function: Function) -> bool:
     return any(inner.row.effect == "atomic" for op in loops for block in op.blocks for inner in block.walk())
 
 
-_NUMBER = Value(Tile(int64), "program number", Block(), 0)
+NUMBER = Value(Tile(int64), "program number", Block(), 0)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def run_transpose(machine: Interpreter, op: Op, frame: Frame) -> list[Array]:
 
 def run_program_id(machine: Interpreter, op: Op, frame: Frame) -> list[Array]:
     x, y, _ = machine.grid
-    number, axis = frame.get(_NUMBER), op.attrs["axis"]
+    number, axis = frame.get(NUMBER), op.attrs["axis"]
     along = (number % x, number // x % y, number // (x * y))[axis]
     return [along.astype(np.int32)]
 
@@ -489,7 +489,7 @@ class Access:
         """The fault of the first chosen element, in program order, that lies in no buffer."""
         at = int(self.chosen[position])
         row = position // prod(self.shape[1:]) if self.mask is None else int(self.mask.nonzero()[0][position])
-        number = int(self.frame.get(_NUMBER)[row])
+        number = int(self.frame.get(NUMBER)[row])
         nearest = min(candidates, key=lambda m: max(m.first - at, at - m.last + 1, 0))
         everything = [memory.buffer for memory in self.machine.buffers.values()]
         return out_of_bounds(self.op.span, self.op.row.name, at, self.element_bytes, self.machine.coordinates(number),

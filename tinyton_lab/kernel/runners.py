@@ -121,6 +121,7 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
             record=options.get("record") or recording_level(), source_map=lines,
         )  # fmt: skip
+        print(*outcome.output, sep="", end="")
         return Launch(compilation, "sim", tuple(outcome.findings), outcome.counts, outcome.recording)
 
     return run

@@ -515,13 +515,14 @@ def shown(value: Any) -> str:
 
 @builtin
 def device_print(prefix: Any, *args: Any, hex: Any = False) -> None:
-    """Print values at run time, where the engine can."""
-    emitter().message("print", str(unwrap(prefix)), [to_value(x) for x in args])
+    """Print values at run time, a line per element; `hex` prints their bits."""
+    hexadecimal = builtins.bool(static(hex, "hex"))
+    emitter().message("print", str(unwrap(prefix)), [to_value(x) for x in args], hexadecimal)
 
 
 @builtin
 def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
-    """Check a condition at run time, where the engine checks."""
+    """Check a condition at run time, in every element that `mask` leaves on: a failure ends the launch with TT4011."""
     test = semantic.truth(cond)
     if unwrap(mask) is not None:
         test = semantic.logical_or(test, semantic.logical_not(mask))

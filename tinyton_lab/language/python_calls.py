@@ -13,7 +13,7 @@ from tinyton_lab.language import core
 from tinyton_lab.language.builtin import ConstexprFunction
 from tinyton_lab.language.emission import fault, is_number, static
 from tinyton_lab.language.types import pointer_type, spell
-from tinyton_lab.language.value import TileValue
+from tinyton_lab.language.value import TileValue, emitter
 
 
 def _extreme(python: Callable[..., Any], tile: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +51,7 @@ def _print(*values: Any, **options: Any) -> None:
 
 
 def _breakpoint(*values: Any, **options: Any) -> None:
-    core.device_print("")
+    emitter().message("breakpoint", "", ())
 
 
 ON_TILES: dict[Any, Callable[..., Any]] = {

@@ -57,8 +57,8 @@ class Emitter(Protocol):
         """Call a function written in the language."""
         ...
 
-    def message(self, kind: str, text: str, values: Sequence[TileValue]) -> None:
-        """Print (`kind` ``print``) or warn at run time, where the emitter can."""
+    def message(self, kind: str, text: str, values: Sequence[TileValue], hex: bool = False) -> None:
+        """At run time print (`kind` ``print``), check (``assert``), or stop for a debugger (``breakpoint``)."""
         ...
 
     def remark(self, code: str, span: Span | None) -> None:

@@ -24,6 +24,7 @@ from tinyton_lab.llvm import native
 from tinyton_lab.llvm.text import with_debug_lines
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.buffers import Buffer
+from tinyton_lab.runtime.messages import Message, printer
 
 PARALLEL_UNITS = 1 << 23  # lane operations below which waking a thread costs more than it saves
 _CHUNKS_PER_THREAD = 8
@@ -75,7 +76,7 @@ class CpuCode:
 
     `text` is the LLVM module, `line_uids` the op of each of its lines (0: none). `work` estimates the lane operations
     of one program, `scratch_bytes` is what each thread needs. `accesses` maps the number of each op that touches memory
-    to what a fault says of it.
+    to what a fault says of it, `messages` that of each `print` and `check` to what it says.
     """
 
     name: str
@@ -87,6 +88,7 @@ class CpuCode:
     checked: bool
     machine: native.Machine
     accesses: Mapping[int, Access] = field(default_factory=dict[int, Access])
+    messages: Mapping[int, Message] = field(default_factory=dict[int, Message])
 
     def assembly(self) -> tuple[str, tuple[int, ...]]:
         """The machine code as assembler text, and the op of each of its lines (0: none); made when asked for."""
@@ -144,10 +146,12 @@ class CpuKernel:
         self._module = native.session(code.machine).link(code.text, ("enter", "run"))
         self._enter: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._module.addresses["enter"])
         self.run: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self._module.addresses["run"])
-        layout = Struct("=7q8x" + "".join(parameter.struct_code for parameter in code.parameters))
+        layout = Struct("=8q" + "".join(parameter.struct_code for parameter in code.parameters))
         self._pack = layout.pack_into
         self._slots = frame.THREAD_SLOTS + layout.size // frame.SLOT_BYTES
         self._frames: list[Frame] = []
+        self._print = printer(code.messages) if code.messages else None
+        self._printer = (ctypes.cast(self._print, ctypes.c_void_p).value or 0) if self._print else 0
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[int | float]) -> None:
         """Run all programs of the grid and wait for them."""
@@ -157,10 +161,10 @@ class CpuKernel:
         total = x * y * z
         if total > 1 and total * self.code.work >= PARALLEL_UNITS and (threads := thread_count()) > 1:
             chunk = max(total // (threads * _CHUNKS_PER_THREAD), 1)
-            self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, *values)
+            self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, self._printer, *values)
             faults = self._run_shared(current, threads, values)
         else:
-            self._pack(current.slots, _JOB_AT, 0, total, total, 0, x, y, z, *values)
+            self._pack(current.slots, _JOB_AT, 0, total, total, 0, x, y, z, self._printer, *values)
             code = self._enter(current.address)
             faults = self._faults(code, current, values) if code else None
         frames.append(current)
@@ -197,6 +201,8 @@ class CpuKernel:
     def _fault(self, record: tuple[int, ...], grid: tuple[int, int, int], values: Sequence[Any]) -> TinytonError:
         program, uid, argument, address = record
         x, y, _ = grid
+        if uid in self.code.messages:
+            return self.code.messages[uid].failure((program % x, program // x % y, program // (x * y)))
         access = self.code.accesses[uid]
         extents = self._extents(values)
         return out_of_bounds(

@@ -21,6 +21,7 @@ THREAD_SLOTS = 16
 NEXT, TOTAL, CHUNK = 0, 1, 2  # next program to run (atomic), their number, how many a thread takes at once
 STOP = 3  # non-zero asks every thread to stop
 GRID = 4  # three slots
+PRINT = 7  # address of the function that prints; 0: none is called
 ARGUMENTS = 8
 
 # Slots of one pointer argument; a scalar has one, with its own bits at the start of the slot.

@@ -196,10 +196,10 @@ def kernel(o):
     ),
     Fault(
         "TT1027",
-        "Print at run time",
-        "print, device_print and breakpoint have an effect in eager mode only",
-        'launch with backend="eager", or use static_print for compile-time values',
-        "Compiled programs have no output of their own. This is a remark: the kernel runs without it.",
+        "Breakpoint in compiled code",
+        "breakpoint stops in eager mode only",
+        'launch with backend="eager"',
+        "A debugger follows the Python text, which only eager mode runs. This is a remark: the kernel runs without it.",
     ),
     Fault(
         "TT1028",

@@ -39,7 +39,8 @@ kernel[(1,)](np.zeros(16, np.uint8), backend="interpreter")
         "Assertion at run time",
         "the assertion does not hold in program {program}{message}",
         "",
-        "device_assert, and assert on values of a kernel, check in eager mode; compiled programs leave them out.",
+        "device_assert, and assert on values of a kernel, check on every engine; the native engine in checked mode "
+        "only. On a GPU a failed assertion ends the process' use of the device, as in CUDA.",
         """
 @tt.jit
 def kernel(x):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinyton_lab.codegen.cpu import arithmetic
-from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, REGIONS
+from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS
 from tinyton_lab.codegen.cpu.schedule import VIEWS
 from tinyton_lab.ir.core import Function, Op
 from tinyton_lab.ops import collective, contract, elementwise, memory, program, reduction, shape
@@ -13,6 +13,7 @@ STRUCTURED = (
     *REGIONS,
     *LANEWISE,
     *ATOMIC,
+    *MESSAGES,
     *VIEWS,
     shape.constant,
     shape.range_,

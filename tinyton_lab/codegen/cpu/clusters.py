@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
-from tinyton_lab.ops import atomic, collective, control, elementwise, memory, reduction, shape
+from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, reduction, shape
 from tinyton_lab.ops.roots import Roots, pointer_roots
 
 EXPENSIVE = 8  # cost above which a value shared by several steps is kept instead of computed again
@@ -28,6 +28,7 @@ _COSTS = {
 _LOAD, _GATHER = 2, 12
 REGIONS = (control.for_, control.while_, control.if_)
 LANEWISE = (collective.gather, collective.scan, collective.histogram, collective.map_)
+MESSAGES = (message.print_, message.check)
 ATOMIC = (atomic.atomic, atomic.compare_exchange)
 _BLOCKS = (*REGIONS, collective.map_)
 _LOOPS = (control.for_, control.while_, collective.map_)
@@ -118,7 +119,7 @@ class _Planner:
                 self._cost(op)
                 continue
             steps.append(Step(op))
-            if op.row in LANEWISE or op.row in ATOMIC:
+            if op.row in LANEWISE or op.row in ATOMIC or op.row in MESSAGES:
                 self.forced.update(op.inputs)
             for inner in op.blocks if op.row in _BLOCKS else ():
                 self.home[inner] = op

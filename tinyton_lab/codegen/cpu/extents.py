@@ -123,6 +123,16 @@ class Extents:
         self._note(frame.FAULT_ARGUMENT, b.i64(candidates[0] if candidates else -1))
         b.branch("fault")
 
+    def fail_unless(self, op: Op, good: Register) -> None:
+        """End the launch with the fault of an assertion unless a condition holds."""
+        b = self.code
+        report, after = b.label("report"), b.label("checked")
+        b.branch_if(good, after, report)
+        b.place(report)
+        self._note(frame.FAULT_OP, b.i64(op.uid))
+        b.branch("fault")
+        b.place(after)
+
     def _note(self, slot: int, value: Register) -> None:
         self.code.store(value, self.code.offset(_THREAD, slot * frame.SLOT_BYTES))
 

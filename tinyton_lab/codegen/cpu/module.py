@@ -15,8 +15,10 @@ from tinyton_lab.ir.types import Pointer
 from tinyton_lab.llvm import native
 from tinyton_lab.llvm.text import Register
 from tinyton_lab.ops import memory as memory_ops
+from tinyton_lab.ops import message as message_ops
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.cpu import Access, CpuCode, CpuParameter
+from tinyton_lab.runtime.messages import Message
 
 _MARK = re.compile(r", !dbg !\{(\d+)\}")
 
@@ -47,7 +49,8 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     regions.poll(work)
     code.branch("next")
     text, uids = _split(_module(code, checks, odd))
-    return CpuCode(function.name, text, uids, parameters, code.scratch_bytes, work, checked, machine, accesses)
+    said = _messages(function)
+    return CpuCode(function.name, text, uids, parameters, code.scratch_bytes, work, checked, machine, accesses, said)
 
 
 def _parameter(name: str, element: DType | Pointer) -> CpuParameter:
@@ -104,6 +107,18 @@ def _accesses(function: Function, checks: extents.Extents) -> dict[int, Access]:
             if pointer is not None and isinstance(pointer.type.element, Pointer):
                 size, roots = pointer.type.element.element.bytes, checks.values.roots.get(pointer)
                 found[op.uid] = Access(op.span, op.row.name, size, tuple(sorted(roots or ())))
+    return found
+
+
+def _messages(function: Function) -> dict[int, Message]:
+    found: dict[int, Message] = {}
+    for op in function.walk():
+        if op.row is message_ops.print_:
+            value = op.operand("value")
+            element, tile = (None, ()) if value is None else (value.type.element, value.type.shape)
+            found[op.uid] = Message(op.span, op.attrs["prefix"], element, tile, bool(op.attrs.get("hex")))
+        elif op.row is message_ops.check:
+            found[op.uid] = Message(op.span, op.attrs["message"])
     return found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinyton_lab.base.dtypes import int32
-from tinyton_lab.codegen.cpu import arithmetic, atomics, lanes
+from tinyton_lab.codegen.cpu import arithmetic, atomics, lanes, messages
 from tinyton_lab.codegen.cpu.blueprint import Fill, Reduce, Root, Single, Store
-from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, REGIONS, Plan, Step
+from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS, Plan, Step
 from tinyton_lab.codegen.cpu.memory import Memory
 from tinyton_lab.codegen.cpu.nests import Nest
 from tinyton_lab.codegen.cpu.values import Buffer, Values
@@ -48,6 +48,8 @@ class Regions:
             lanes.emit(self.lanes, op)
         elif op.row in ATOMIC:
             atomics.emit(self.lanes, self.memory.extents, op)
+        elif op.row in MESSAGES:
+            messages.emit(self.lanes, self.memory.extents, op)
         elif op.results or op.row.effect == "write":
             self._scalar(op)
 

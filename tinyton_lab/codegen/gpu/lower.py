@@ -19,6 +19,7 @@ from tinyton_lab.codegen.gpu.exchange import (
 )
 from tinyton_lab.codegen.gpu.flow import lower_for, lower_if, lower_while
 from tinyton_lab.codegen.gpu.gathers import lower_local_count, lower_local_gather
+from tinyton_lab.codegen.gpu.messages import lower_check, lower_print
 from tinyton_lab.codegen.gpu.state import GpuBuilder, State, llvm_type
 from tinyton_lab.codegen.gpu.views import (
     lower_constant,
@@ -31,7 +32,7 @@ from tinyton_lab.codegen.gpu.views import (
 from tinyton_lab.ir.core import Function, Op, Parameter
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.llvm.text import Register, with_debug_lines
-from tinyton_lab.ops import atomic, collective, contract, control, local, memory, program, reduction, shape
+from tinyton_lab.ops import atomic, collective, contract, control, local, memory, message, program, reduction, shape
 
 STATIC_SHARED_BYTES = 49152
 HEADER = """\
@@ -58,6 +59,8 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     control.for_: lower_for,
     control.while_: lower_while,
     control.if_: lower_if,
+    message.print_: lower_print,
+    message.check: lower_check,
     contract.assume: lambda state, op: None,
     local.convert_layout: lower_renumbering,
     local.local_alloc: lower_local_alloc,
@@ -95,6 +98,7 @@ def lower(function: Function, target: Target) -> Module:
     parameters = ", ".join(_parameter(parameter, f"%p{i}") for i, parameter in enumerate(function.parameters))
     head = f'define ptx_kernel void @{entry}({parameters}) "nvvm.reqntid"="{warps * target.warp_lanes}" {{\n'
     body = "entry:\n" + "\n".join(builder.lines) + "\n}\n"
+    declared += "".join(f"{line}\n" for line in builder.globals)
     text = HEADER + declared + head + body + "".join(f"{line}\n" for line in sorted(builder.declarations))
     return Module(with_debug_lines(text, entry, entry), entry, dynamic)
 
