@@ -65,6 +65,10 @@ class EagerEmitter:
         roots = union(handle.roots for handle in operands if handle is not None and handle.type.is_pointer)
         return ArrayHandle(op.results[0], array[0], roots if row.name != "int_to_pointer" else None)
 
+    def results(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[ArrayHandle]:
+        op, arrays = self._run(row, operands, attrs)
+        return [ArrayHandle(result, array) for result, array in zip(op.results, arrays)]
+
     def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
         self._run(row, operands, attrs)
 

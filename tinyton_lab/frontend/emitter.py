@@ -41,6 +41,9 @@ class IrEmitter:
     def value(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Value:
         return self.builder.emit(row, operands, attrs).results[0]
 
+    def results(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Value]:
+        return self.builder.emit(row, operands, attrs).results
+
     def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
         self.builder.emit(row, operands, attrs)
 

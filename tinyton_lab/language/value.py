@@ -35,6 +35,10 @@ class Emitter(Protocol):
         """Carry out an op with one result. Raises `Mismatch` where the operands do not fit."""
         ...
 
+    def results(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
+        """Carry out an op with any number of results. Raises `Mismatch` where the operands do not fit."""
+        ...
+
     def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
         """Carry out an op without a result."""
         ...

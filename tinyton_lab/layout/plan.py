@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.anchors import Anchors, conversion_cost
 from tinyton_lab.layout.linear import Layout
-from tinyton_lab.ops import atomic, collective, control, memory, message, reduction
+from tinyton_lab.ops import assembly, atomic, collective, control, memory, message, reduction
 from tinyton_lab.passes.axis_info import analyse
 
 
@@ -213,7 +213,16 @@ class Plan:
         return wanted[0] if self.anchors.cost(op, wanted[0]) <= converted else best
 
 
-_GROUPED = (reduction.reduce, collective.map_, atomic.atomic, atomic.compare_exchange, message.print_, message.check)
+_GROUPED = (
+    reduction.reduce,
+    collective.map_,
+    atomic.atomic,
+    atomic.compare_exchange,
+    message.print_,
+    message.check,
+    assembly.assembly,
+    assembly.assembly_with_effects,
+)
 
 
 def grouped(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tinyton_lab.ops import (
+    assembly,
     atomic,
     collective,
     contract,
@@ -21,6 +22,7 @@ from tinyton_lab.ops.table import OPS
 
 __all__ = [
     "OPS",
+    "assembly",
     "atomic",
     "collective",
     "contract",

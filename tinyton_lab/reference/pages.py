@@ -15,6 +15,7 @@ from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.language.builtin import BUILTINS, Builtin, LibraryFunction
 from tinyton_lab.ops import (
     OPS,
+    assembly,
     atomic,
     collective,
     contract,
@@ -42,6 +43,7 @@ FAMILIES: dict[str, ModuleType] = {
     "Elements of each other": collective,
     "Atomic accesses": atomic,
     "Messages": message,
+    "Inline assembly": assembly,
     "Contractions": contract,
     "The program and its grid": program,
     "Control flow": control,

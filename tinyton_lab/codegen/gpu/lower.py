@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tinyton_lab.base.targets import Target
 from tinyton_lab.codegen.gpu.access import lower_load, lower_store
 from tinyton_lab.codegen.gpu.arithmetic import lower_elementwise
+from tinyton_lab.codegen.gpu.assembly import lower_assembly
 from tinyton_lab.codegen.gpu.atomics import lower_atomic
 from tinyton_lab.codegen.gpu.collective import lower_map, lower_reduce
 from tinyton_lab.codegen.gpu.exchange import (
@@ -32,7 +33,7 @@ from tinyton_lab.codegen.gpu.views import (
 from tinyton_lab.ir.core import Function, Op, Parameter
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.llvm.text import Register, with_debug_lines
-from tinyton_lab.ops import atomic, collective, contract, control, local, memory, message, program, reduction, shape
+from tinyton_lab.ops import assembly, atomic, collective, contract, control, local, memory, message, program, reduction, shape
 
 STATIC_SHARED_BYTES = 49152
 HEADER = """\
@@ -59,6 +60,8 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     control.for_: lower_for,
     control.while_: lower_while,
     control.if_: lower_if,
+    assembly.assembly: lower_assembly,
+    assembly.assembly_with_effects: lower_assembly,
     message.print_: lower_print,
     message.check: lower_check,
     contract.assume: lambda state, op: None,
