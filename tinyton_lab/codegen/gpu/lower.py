@@ -33,7 +33,19 @@ from tinyton_lab.codegen.gpu.views import (
 from tinyton_lab.ir.core import Function, Op, Parameter
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.llvm.text import Register, with_debug_lines
-from tinyton_lab.ops import assembly, atomic, collective, contract, control, local, memory, message, program, reduction, shape
+from tinyton_lab.ops import (
+    assembly,
+    atomic,
+    collective,
+    contract,
+    control,
+    local,
+    memory,
+    message,
+    program,
+    reduction,
+    shape,
+)
 
 STATIC_SHARED_BYTES = 49152
 HEADER = """\
