@@ -146,17 +146,17 @@ def test_the_list_of_names_is_whole():
 
 
 PUBLIC = """
-PropagateNan TRITON_MAX_TENSOR_NUMEL abs add arange argmax argmin assume bfloat16 block_type broadcast broadcast_to cast
-cdiv ceil clamp condition constexpr cos debug_barrier device_assert device_print div_rn dot dtype erf exp exp2
+PropagateNan TRITON_MAX_TENSOR_NUMEL abs add arange argmax argmin assume bfloat16 block_type broadcast broadcast_to
+cast cdiv ceil clamp condition constexpr cos debug_barrier device_assert device_print div_rn dot dtype erf exp exp2
 expand_dims fdiv float16 float32 float64 float8e4b15 float8e4nv float8e4b8 float8e5 float8e5b16 floor fma full int1
 int16 int32 int64 int8 load log log2 math max max_constancy max_contiguous maximum min minimum mul multiple_of
-num_programs permute pi32_t pointer_type program_id range ravel reduce reduce_or reshape rsqrt sigmoid sin softmax sqrt
-sqrt_rn static_assert static_print static_range store sub sum swizzle2d tensor to_tensor trans uint16 uint32 uint64
-uint8 umulhi view where xor_sum zeros zeros_like associative_scan atomic_add atomic_and atomic_cas atomic_max atomic_min
-atomic_or atomic_xchg atomic_xor bitonic_merge cat cumprod cumsum flip gather histogram interleave join map_elementwise
-pair_uniform_to_normal philox philox_impl rand rand4x randint randint4x randn randn4x sort split squeeze topk
-uint_to_uniform_float unsqueeze extra inline_asm_elementwise
-load_tensor_descriptor store_tensor_descriptor make_tensor_descriptor tensor_descriptor atomic_load atomic_poll
-atomic_store const constexpr_type dot_scaled make_block_ptr slice target_info tuple expect_zero void
+num_programs permute pi32_t pointer_type program_id range ravel reduce reduce_or reshape rsqrt sigmoid sin softmax
+sqrt sqrt_rn static_assert static_print static_range store sub sum swizzle2d tensor to_tensor trans uint16 uint32
+uint64 uint8 umulhi view where xor_sum zeros zeros_like associative_scan atomic_add atomic_and atomic_cas atomic_max
+atomic_min atomic_or atomic_xchg atomic_xor bitonic_merge cat cumprod cumsum flip gather histogram interleave join
+map_elementwise pair_uniform_to_normal philox philox_impl rand rand4x randint randint4x randn randn4x sort split
+squeeze topk uint_to_uniform_float unsqueeze extra inline_asm_elementwise load_tensor_descriptor
+store_tensor_descriptor make_tensor_descriptor tensor_descriptor atomic_load atomic_poll atomic_store const
+constexpr_type dot_scaled make_block_ptr slice target_info tuple expect_zero void
 """
 LATER = PUBLIC[PUBLIC.index("load_tensor_descriptor") :]
