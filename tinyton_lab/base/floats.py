@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
@@ -101,7 +102,7 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
     size, addend = np.abs(high), np.abs(z)
     safe = (size > 2.0**-960) & (np.maximum(size, addend) < 2.0**1000) & (np.maximum(np.abs(x), np.abs(y)) < 2.0**990)
     factors_finite = np.isfinite(x) & np.isfinite(y)
-    result = np.where(safe, exact, np.where(factors_finite & ~np.isfinite(z), z, high + z))
+    result: NDArray[Any] = np.where(safe, exact, np.where(factors_finite & ~np.isfinite(z), z, high + z))
     rounded_once = (x == 0) | (y == 0) | ((size <= 2.0**-960) & (addend > 2.0**-900))
     for at in np.argwhere(~safe & ~rounded_once & factors_finite & np.isfinite(z)):
         result[tuple(at)] = _fma_of_rationals(*(float(value[tuple(at)]) for value in (x, y, z)))

@@ -25,7 +25,7 @@ def dot(a: Any, b: Any, acc: Any, precision: str | None, imprecise: Any, out: An
     if start is not None and (start.tile.element is not result or start.shape != shape):
         wanted = f"{result.public} of shape {list(shape)}"
         raise fault("TT2041", acc=spell(start.tile), x=spell(x.tile), y=spell(y.tile), wanted=wanted)
-    attrs = {"out": result, "input_precision": precision if x.element is float32 else None}
+    attrs: dict[str, Any] = {"out": result, "input_precision": precision if x.element is float32 else None}
     limit = unwrap(imprecise)
     attrs["max_num_imprecise_acc"] = None if limit is None else static_int(limit, "max_num_imprecise_acc")
     value = emit(product.dot, flat(x), flat(y), None if start is None else flat(start), **attrs)
