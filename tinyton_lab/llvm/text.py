@@ -122,6 +122,10 @@ class Builder:
         text = constant_text(dtype, value)
         return Register(f"splat ({dtype.llvm} {text})" if lanes else text, vector(dtype.llvm, lanes))
 
+    def constant_bits(self, value: int, element: str, lanes: int) -> Register:
+        """An integer constant, splat over lanes."""
+        return Register(f"splat ({element} {value})" if lanes else str(value), vector(element, lanes))
+
     def splat(self, x: Register, lanes: int) -> Register:
         """Copy a scalar into every lane."""
         if not lanes:

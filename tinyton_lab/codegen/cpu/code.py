@@ -101,10 +101,6 @@ class Code(Builder):
     def get(self, variable: Register, type: str) -> Register:
         return self.emit(f"load {type}, {variable}", type)
 
-    def constant_bits(self, value: int, element: str, lanes: int) -> Register:
-        """An integer constant, splat over lanes."""
-        return Register(f"splat ({element} {value})" if lanes else str(value), vector(element, lanes))
-
     # -- integers -----------------------------------------------------------------------------------------------------
     def i64(self, value: int) -> Register:
         return Register(str(value), "i64")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyton_lab.base.dtypes import DType, bfloat16, float16, float32, float64, uint64
+from tinyton_lab.codegen import small_floats
 from tinyton_lab.codegen.gpu.state import GLOBAL_POINTER, State, memory_type, register_count
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.ir.definition import OpDef
@@ -97,6 +98,10 @@ def cast(state: State, x: Register, dtype: DType, to: DType, rounding: str | Non
     b = state.builder
     if to is dtype:
         return x
+    if dtype.storage_only:
+        return cast(state, small_floats.widen(b, dtype, x), float32, to, rounding)
+    if to.storage_only:
+        return _rounded_small(state, x, dtype, to, rounding)
     narrow = [side for side in (dtype, to) if side.kind == "float" and side.bits < 32]
     if not narrow and rounding is None:
         return emit_row(state, elementwise.cast, dtype, [x], {"to": to})
@@ -107,6 +112,14 @@ def cast(state: State, x: Register, dtype: DType, to: DType, rounding: str | Non
     if dtype is float32 or dtype is float64:
         return _rounded(state, x, dtype, to, rounding) if to.kind == "float" else cast(state, x, dtype, to, None)
     return cast(state, cast(state, x, dtype, float32, None), float32, to, rounding)
+
+
+def _rounded_small(state: State, x: Register, dtype: DType, to: DType, rounding: str | None) -> Register:
+    """Round to a float of 8 bits, once: an f64 goes through an f32 made odd."""
+    b = state.builder
+    single = small_floats.to_odd(b, x) if dtype is float64 else cast(state, x, dtype, float32, None)
+    near = small_floats.nearest(b, to, single)
+    return small_floats.step_back(b, near, small_floats.widen(b, to, near), single) if rounding == "rtz" else near
 
 
 def _rounded(state: State, x: Register, dtype: DType, to: DType, rounding: str | None) -> Register:

@@ -31,7 +31,7 @@ def refusal(op: Op, fast: bool) -> str:
     if not op.row.elementwise:
         return "this operation has no GPU code yet"
     dtypes = [value.type.element for value in (*op.inputs, *op.results) if isinstance(value.type.element, DType)]
-    if any(dtype.storage_only for dtype in dtypes) and op.row not in (elementwise.bitcast, elementwise.select):
+    if any(dtype.storage_only for dtype in dtypes) and op.row not in STORED:
         return "this element type can be loaded and stored, not computed with"
     if op.row.emit is None and op.row not in ADDRESSES and not (fast and _has_instruction(op)):
         return "this function has no GPU code of its own"
@@ -47,6 +47,7 @@ def _has_instruction(op: Op) -> bool:
     return op.row.approx is not None and compute_dtype(op.result.type.dtype) is float32
 
 
+STORED = (elementwise.bitcast, elementwise.select, elementwise.cast)
 ADDRESSES = (
     elementwise.offset,
     elementwise.pointer_to_int,
