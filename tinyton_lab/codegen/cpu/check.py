@@ -6,7 +6,7 @@ from tinyton_lab.codegen.cpu import arithmetic
 from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS
 from tinyton_lab.codegen.cpu.schedule import VIEWS
 from tinyton_lab.ir.core import Function, Op
-from tinyton_lab.ops import collective, contract, elementwise, memory, program, reduction, shape
+from tinyton_lab.ops import collective, contract, elementwise, memory, product, program, reduction, shape
 from tinyton_lab.ops.support import refused
 
 STRUCTURED = (
@@ -23,6 +23,7 @@ STRUCTURED = (
     memory.load,
     memory.store,
     reduction.reduce,
+    product.dot,
     contract.assume,
 )
 COMBINING = (reduction.reduce, collective.scan)

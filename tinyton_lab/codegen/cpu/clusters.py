@@ -7,13 +7,16 @@ where loops carry them, and where a store would overtake a load. Knows no regist
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tinyton_lab.base.dtypes import DType
+from tinyton_lab.codegen.cpu.products import Product
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
-from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, reduction, shape
+from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, product, reduction, shape
 from tinyton_lab.ops.roots import Roots, pointer_roots
 
 EXPENSIVE = 8  # cost above which a value shared by several steps is kept instead of computed again
@@ -41,6 +44,7 @@ class Step:
 
     `before` are tiles to materialise ahead of it, `along` those that may be written in the same loops. `copies` are
     loads to copy ahead of it where the given pairs of parameters overlap. `joined` are reductions computed with it.
+    `product` says what a product of matrices multiplies and adds.
     """
 
     op: Op
@@ -48,6 +52,7 @@ class Step:
     along: list[Value] = field(default_factory=list[Value])
     copies: list[tuple[Op, Pairs]] = field(default_factory=list["tuple[Op, Pairs]"])
     joined: list[Op] = field(default_factory=list[Op])
+    product: Product | None = None
 
 
 @dataclass(slots=True)
@@ -77,7 +82,7 @@ def plan(function: Function) -> Plan:
 def is_deferred(op: Op) -> bool:
     """Whether an op's tile is computed where it is needed instead of where it stands."""
     tile = len(op.results) == 1 and bool(op.results[0].type.shape)
-    pure = op.row.pure and op.row is not reduction.reduce and op.row not in LANEWISE
+    pure = op.row.pure and op.row not in (reduction.reduce, product.dot, *LANEWISE)
     return tile and (pure or op.row is memory.load)
 
 
@@ -93,6 +98,8 @@ class _Planner:
         self.deferred: list[Op] = []
         self.costs: dict[Value, int] = {}
         self.strides = Strides()
+        self.sums = _sums(function)
+        self.added = set(self.sums.values())
 
     def run(self) -> Plan:
         self._steps_of(self.function.body)
@@ -106,6 +113,10 @@ class _Planner:
         order = {op: number for number, op in enumerate(self.deferred)}
         for step in (step for steps in self.steps.values() for step in steps):
             step.before.sort(key=lambda value: -1 if value.op is None else order[value.op])
+        for block, steps in self.steps.items():
+            for number, step in enumerate(steps):
+                if step.product is not None:
+                    step.product.in_place = self._in_place(step.product, block, number)
         readers = {v: [self.steps[block][n] for block, n in places] for v, places in self.needs.items()}
         return Plan(self.steps, readers, self.roots, self.costs, self.strides)
 
@@ -114,6 +125,11 @@ class _Planner:
         steps = self.steps.setdefault(block, [])
         for op in block.ops:
             self.place[op] = (block, len(steps))
+            if op in self.added:
+                continue
+            if op in self.sums or op.row is product.dot:
+                steps.append(Step(op, product=self._product(op)))
+                continue
             if is_deferred(op):
                 self.deferred.append(op)
                 self._cost(op)
@@ -127,8 +143,43 @@ class _Planner:
 
     def _direct(self, step: Step) -> Iterator[Value]:
         """Values that a step itself reads."""
+        if step.product is not None:
+            yield from step.product.operands
+            return
         for op in (step.op, *step.joined):
             yield from op.inputs
+
+    # -- products -----------------------------------------------------------------------------------------------------
+    def _product(self, op: Op) -> Product:
+        """What a product, or the sum of a product and a tile, has to read: operands packed, in the sums' dtype."""
+        dot = self.sums.get(op, op)
+        added = None if dot is op else next(value for value in op.inputs if value.op is not dot)
+        a, b, start = dot.operands
+        if a is None or b is None:
+            raise RuntimeError(f"cpu: dot #{dot.uid} lacks an operand")
+        wide = product.accumulator(dot.attrs["out"])
+        found = Product(dot, self._packed(a, wide, dot), self._packed(b, wide, dot), start, added, op.result)
+        self.forced.update(found.operands)
+        return found
+
+    def _packed(self, value: Value, dtype: DType, dot: Op) -> Value:
+        """An operand as the sums' dtype: converted while it is packed, where it is made."""
+        if value.type.element is dtype:
+            return value
+        cast = Op(elementwise.cast, (value,), (value.type.with_element(dtype),), {"to": dtype}, (), dot.uid, dot.span)
+        self.place[cast] = self.place[dot if value.op is None else value.op]
+        self.deferred.append(cast)
+        self._cost(cast)
+        return cast.result
+
+    def _in_place(self, found: Product, block: Block, number: int) -> bool:
+        """Whether the accumulator is a tile of this block with memory of its own that only this step reads."""
+        tile = found.accumulator
+        if tile is None or tile in (found.a, found.b) or list(self.needs[tile]) != [(block, number)]:
+            return False
+        if tile.op is None:
+            return tile.owner is block and block in self.home and self.home[block].row is control.for_
+        return self.place[tile.op][0] is block and tile.op.row is not control.while_
 
     def _join_reductions(self) -> None:
         """Compute reductions over one shape in the same loops where the later one depends on nothing between."""
@@ -260,6 +311,20 @@ class _Planner:
         if read is None or written is None or read & written:
             return None
         return frozenset((min(a, b), max(a, b)) for a in read for b in written)
+
+
+def _sums(function: Function) -> dict[Op, Op]:
+    """Additions of a tile to a product that nothing else reads: addition to product. They are computed together."""
+    uses = Counter(value for op in function.walk() for value in op.inputs)
+    found: dict[Op, Op] = {}
+    for block in (function.body, *(inner for op in function.walk() for inner in op.blocks)):
+        dots = {op.result: op for op in block.ops if op.row is product.dot and op.operand("acc") is None}
+        for op in block.ops:
+            for value in op.inputs if op.row is elementwise.add else ():
+                exact = value in dots and product.accumulator(value.type.dtype) is value.type.dtype
+                if exact and uses[value] == 1:
+                    found[op] = dots[value]
+    return found
 
 
 def _steps_by_one(op: Op, strides: Strides) -> bool:

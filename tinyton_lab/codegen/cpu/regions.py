@@ -10,14 +10,16 @@ from tinyton_lab.codegen.cpu.blueprint import Fill, Reduce, Root, Single, Store
 from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS, Plan, Step
 from tinyton_lab.codegen.cpu.memory import Memory
 from tinyton_lab.codegen.cpu.nests import Nest
+from tinyton_lab.codegen.cpu.products import Multiply, Product
 from tinyton_lab.codegen.cpu.values import Buffer, Values
 from tinyton_lab.ir.core import Block, Op, Value
 from tinyton_lab.llvm.text import Register
-from tinyton_lab.ops import contract, control, memory, program, reduction, shape
+from tinyton_lab.ops import contract, control, memory, product, program, reduction, shape
 from tinyton_lab.runtime import frame
 
 _UNKNOWN_TRIPS = 16
 _LANES_PER_UNIT = 1
+_STEPS_PER_UNIT = 16
 
 
 class Regions:
@@ -38,7 +40,9 @@ class Regions:
         self._before(step)
         op = step.op
         self.code.uid = op.uid
-        if op.row is reduction.reduce:
+        if step.product is not None:
+            self._multiply(step.product)
+        elif op.row is reduction.reduce:
             self._reduce(step)
         elif op.row is memory.store and (op.operand("value") or op.inputs.__next__()).type.shape:
             self._nest(op_shape(op), [*self._along(step, op_shape(op)), Store(op)])
@@ -124,6 +128,14 @@ class Regions:
         self._nest(shape, [*roots, *reduces])
         for root in reduces:
             self.values.buffers.update(zip(root.op.results, root.buffers))
+
+    def _multiply(self, found: Product) -> None:
+        buffers, tile = self.values.buffers, found.accumulator
+        before = None if tile is None else buffers[tile]
+        result = before if before is not None and found.in_place else self.values.buffer(found.result.type)
+        adds = found.added is not None
+        Multiply(self.code, buffers[found.a], buffers[found.b], before, result, adds).emit()
+        buffers[found.result] = result
 
     # -- scalars ------------------------------------------------------------------------------------------------------
     def _scalar(self, op: Op) -> None:
@@ -367,6 +379,8 @@ class Regions:
         total = 0
         for op in block.ops:
             elements = max((value.type.elements for value in (*op.results, *op.inputs)), default=1)
+            if op.row is product.dot:
+                elements = op.result.type.elements * (op.operands[0] or op.result).type.shape[-1] // _STEPS_PER_UNIT
             inner = sum(self.work(each) for each in op.blocks) if op.row in REGIONS else 0
             total += max(elements * _LANES_PER_UNIT, 1) + inner * (_UNKNOWN_TRIPS if op.row is not control.if_ else 1)
         return total

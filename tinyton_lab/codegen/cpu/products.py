@@ -1,0 +1,168 @@
+"""Products of matrices: blocks of the result in registers, one fused multiply-add per element and k. Knows no plan.
+
+The operands lie in scratch memory, row by row, in the dtype of the accumulator: packing and conversion are nests like
+any other. A block is so many rows by so many vectors that its sums, a row of the second operand and one splat element
+of the first fit the registers; the loops over blocks and over k are real loops, so that the code does not grow with
+the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tinyton_lab.codegen.cpu import arithmetic, narrow
+from tinyton_lab.codegen.cpu.code import Code
+from tinyton_lab.codegen.cpu.values import Buffer
+from tinyton_lab.ir.core import Op, Value
+from tinyton_lab.llvm.text import Register, vector
+
+# (bits of a vector register, number of them) -> rows and vectors per row of a block
+BLOCKS = {(512, 32): (8, 2), (256, 16): (6, 2), (128, 32): (4, 4), (128, 16): (4, 2)}
+UNROLL = 4  # steps of k in one turn of the innermost loop
+
+
+@dataclass(slots=True)
+class Product:
+    """A product as one step: `start` is what the sums begin with, `added` what is added to them at the end.
+
+    `in_place` tells that one of these is not read again, so that the result may take its memory.
+    """
+
+    op: Op
+    a: Value
+    b: Value
+    start: Value | None
+    added: Value | None
+    result: Value
+    in_place: bool = False
+
+    @property
+    def accumulator(self) -> Value | None:
+        return self.start if self.added is None else self.added
+
+    @property
+    def operands(self) -> list[Value]:
+        """All tiles that must lie in memory."""
+        return [self.a, self.b] + [value for value in (self.start, self.added) if value is not None]
+
+
+@dataclass(slots=True)
+class Multiply:
+    """Writes the loops of one product; `before` is the accumulator's memory, which may be the result's."""
+
+    code: Code
+    a: Buffer
+    b: Buffer
+    before: Buffer | None
+    result: Buffer
+    adds: bool
+    base: dict[int, Register] = field(default_factory=dict[int, Register])
+
+    def emit(self) -> None:
+        """Go over batches, columns of blocks, blocks: the strip of `b` that a column reads stays in the cache."""
+        b = self.code
+        *batches, rows, columns = self.result.shape
+        height, lanes, count = self._block(rows, columns)
+        with self._loop(batches[0] if batches else 1, 1) as batch:
+            for buffer in (self.a, self.b, self.result, self.before or self.result):
+                self._start(buffer, batch)
+            with self._loop(columns, max(lanes, 1) * count) as column:
+                with self._loop(rows - rows % height, height) as row:
+                    self._sums(row, column, height, lanes, count)
+                if rows % height:
+                    self._sums(b.i64(rows - rows % height), column, rows % height, lanes, count)
+
+    def _block(self, rows: int, columns: int) -> tuple[int, int, int]:
+        """Rows of a block, lanes of a vector (0: scalars) and vectors per row, for a result of that size."""
+        machine = self.code.machine
+        height, count = BLOCKS[machine.vector_bits, machine.registers]
+        lanes = machine.vector_bits // (8 * self.a.bytes)
+        while lanes > columns:
+            lanes //= 2
+        while lanes * count > columns:
+            count //= 2
+        return min(height, rows), lanes if lanes > 1 else 0, count
+
+    @contextmanager
+    def _loop(self, length: int, step: int) -> Iterator[Register]:
+        """Count from 0 to `length`; a single turn needs no loop."""
+        b = self.code
+        if length == step:
+            yield b.i64(0)
+        elif length:
+            with b.loop(b.i64(0), b.i64(length), step) as index:
+                yield index
+
+    # -- addresses ----------------------------------------------------------------------------------------------------
+    def _start(self, buffer: Buffer, batch: Register) -> None:
+        """The first element of a batch."""
+        b = self.code
+        offset = batch if batch.text == "0" else b.binary("mul", batch, b.i64(buffer.strides[0]))
+        self.base[buffer.at] = b.offset(b.scratch(buffer.at), offset, buffer.type)
+
+    def _at(self, buffer: Buffer, row: Register, column: Register) -> Register:
+        b = self.code
+        width = buffer.shape[-1]
+        offset = b.add(row if row.text == "0" else b.binary("mul", row, b.i64(width)), column)
+        return b.offset(self.base[buffer.at], offset, buffer.type)
+
+    def _load(self, buffer: Buffer, pointer: Register, distance: int, lanes: int) -> Register:
+        b = self.code
+        return b.load(vector(buffer.type, lanes), b.offset(pointer, distance, buffer.type), buffer.bytes)
+
+    # -- a block ------------------------------------------------------------------------------------------------------
+    def _sums(self, row: Register, column: Register, height: int, lanes: int, count: int) -> None:
+        """Compute one block of the result."""
+        b, depth = self.code, self.a.shape[-1]
+        type, step = vector(self.a.type, lanes), max(lanes, 1)
+        zero = Register("zeroinitializer" if lanes else arithmetic.zero(type).text, type)
+        places = [(r, n) for r in range(height) for n in range(count)]
+        old: dict[tuple[int, int], Register] = {}
+        if self.before is not None and not self.adds:
+            at = self._at(self.before, row, column)
+            old = {(r, n): self._read(at, r, n * step, lanes) for r, n in places}
+        sums = {place: b.variable(old.get(place, zero)) for place in places}
+        left, right = self._at(self.a, row, b.i64(0)), self._at(self.b, b.i64(0), column)
+        unroll = min(UNROLL, depth)
+        with self._loop(depth, unroll) as k:
+            x = b.offset(left, k, self.a.type)
+            y = b.offset(right, k if k.text == "0" else b.binary("mul", k, b.i64(self.b.shape[-1])), self.b.type)
+            for turn in range(unroll):
+                line = [self._load(self.b, y, turn * self.b.shape[-1] + n * step, lanes) for n in range(count)]
+                for r in range(height):
+                    element = b.splat(self._load(self.a, x, r * depth + turn, 0), lanes)
+                    for n in range(count):
+                        cell = sums[r, n]
+                        b.set(cell, self._multiply_add(element, line[n], b.get(cell, type)))
+        self._write(row, column, {place: b.get(cell, type) for place, cell in sums.items()}, lanes)
+
+    def _multiply_add(self, x: Register, y: Register, total: Register) -> Register:
+        b = self.code
+        if x.element in ("float", "double"):
+            return b.intrinsic("llvm.fma", x, y, total)
+        return b.binary("add", total, b.binary("mul", x, y))
+
+    def _read(self, pointer: Register, row: int, column: int, lanes: int) -> Register:
+        """Elements of the accumulator, in the dtype of the sums."""
+        buffer = self.before or self.result
+        loaded = self._load(buffer, pointer, row * buffer.shape[-1] + column, lanes)
+        return narrow.widen(self.code, buffer.element, loaded) if _is_half(buffer) else loaded
+
+    def _write(self, row: Register, column: Register, sums: dict[tuple[int, int], Register], lanes: int) -> None:
+        b, step = self.code, max(lanes, 1)
+        at = self._at(self.result, row, column)
+        source = self._at(self.before, row, column) if self.before is not None and self.adds else None
+        for (r, n), total in sums.items():
+            if source is not None:
+                how = "fadd" if total.element in ("float", "double") else "add"
+                total = b.binary(how, self._read(source, r, n * step, lanes), total)
+            if _is_half(self.result):
+                total = narrow.narrow(b, self.result.element, total)
+            place = b.offset(at, r * self.result.shape[-1] + n * step, self.result.type)
+            b.store(total, place, self.result.bytes)
+
+
+def _is_half(buffer: Buffer) -> bool:
+    return narrow.is_narrow(buffer.element)
