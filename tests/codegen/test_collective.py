@@ -1,4 +1,4 @@
-"""Rows in which elements look at each other, and atomic ones: every dtype and shape class, each engine as the definition.
+"""Rows in which elements look at each other, and atomic ones: every dtype and shape class, as the definition says.
 
 The interpreter defines; native code gives the same bits; a GPU the same, but for the order of sums of floats.
 """

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
@@ -91,7 +90,8 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
 
     Where a step of it could overflow or lose bits below the subnormals, rationals take its place.
     """
-    x, y, z = np.broadcast_arrays(x, y, z)
+    spread: Any = np.broadcast_arrays(x, y, z)
+    x, y, z = spread
     high = x * y
     low = _product_error(x, y, high)
     upper = z + low
@@ -102,7 +102,8 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
     size, addend = np.abs(high), np.abs(z)
     safe = (size > 2.0**-960) & (np.maximum(size, addend) < 2.0**1000) & (np.maximum(np.abs(x), np.abs(y)) < 2.0**990)
     factors_finite = np.isfinite(x) & np.isfinite(y)
-    result: NDArray[Any] = np.where(safe, exact, np.where(factors_finite & ~np.isfinite(z), z, high + z))
+    where: Any = np.where  # numpy's own types for it are partly unknown
+    result: Any = where(safe, exact, where(factors_finite & ~np.isfinite(z), z, high + z))
     rounded_once = (x == 0) | (y == 0) | ((size <= 2.0**-960) & (addend > 2.0**-900))
     for at in np.argwhere(~safe & ~rounded_once & factors_finite & np.isfinite(z)):
         result[tuple(at)] = _fma_of_rationals(*(float(value[tuple(at)]) for value in (x, y, z)))

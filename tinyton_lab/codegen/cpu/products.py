@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tinyton_lab.base.dtypes import DType
 from tinyton_lab.codegen.cpu import arithmetic, narrow
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.codegen.cpu.values import Buffer
@@ -148,7 +149,8 @@ class Multiply:
         """Elements of the accumulator, in the dtype of the sums."""
         buffer = self.before or self.result
         loaded = self._load(buffer, pointer, row * buffer.shape[-1] + column, lanes)
-        return narrow.widen(self.code, buffer.element, loaded) if _is_half(buffer) else loaded
+        half = _half(buffer)
+        return loaded if half is None else narrow.widen(self.code, half, loaded)
 
     def _write(self, row: Register, column: Register, sums: dict[tuple[int, int], Register], lanes: int) -> None:
         b, step = self.code, max(lanes, 1)
@@ -158,11 +160,13 @@ class Multiply:
             if source is not None:
                 how = "fadd" if total.element in ("float", "double") else "add"
                 total = b.binary(how, self._read(source, r, n * step, lanes), total)
-            if _is_half(self.result):
-                total = narrow.narrow(b, self.result.element, total)
+            if (half := _half(self.result)) is not None:
+                total = narrow.narrow(b, half, total)
             place = b.offset(at, r * self.result.shape[-1] + n * step, self.result.type)
             b.store(total, place, self.result.bytes)
 
 
-def _is_half(buffer: Buffer) -> bool:
-    return narrow.is_narrow(buffer.element)
+def _half(buffer: Buffer) -> DType | None:
+    """The buffer's dtype where it is a narrow float, which is computed in f32."""
+    element = buffer.element
+    return element if isinstance(element, DType) and narrow.is_narrow(element) else None
