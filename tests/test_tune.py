@@ -238,6 +238,23 @@ def test_a_config_is_what_host_code_expects():
     assert list(inspect.signature(tt.autotune).parameters) == [*names.split(), "do_bench", "cache_results"]
 
 
+def test_a_subclass_runs_its_own_way():
+    class Noting(tune.Autotuner):
+        seen = 0
+
+        def run(self, *args: Any, **kwargs: Any) -> Any:
+            self.seen += 1
+            assert kwargs["grid"] == (2,) and not kwargs["warmup"]
+            return super().run(*args, **kwargs)
+
+    kernel = tt.jit(doubled)
+    tuned = Noting(kernel, kernel.arg_names, BLOCKS, ["n"], None, ["x"], prune_configs_by=None, cache_results=False)
+    x = counted(8)
+    tuned[(2,)](x, 8)
+    assert np.array_equal(x, counted(8) * 2) and tuned.seen == 1
+    assert list(tuned.cache) == [(8, "float32")] and tuned.keys == ["n"] and not tuned.user_defined_pre_hook
+
+
 def test_host_functions_count():
     assert (tt.cdiv(10, 4), tt.cdiv(8, 4), tt.cdiv(np.int64(9), 8)) == (3, 2, 2)
     assert [tt.next_power_of_2(n) for n in (1, 2, 3, 1000, 2**40 + 1)] == [1, 2, 4, 1024, 2**41]

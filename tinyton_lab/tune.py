@@ -22,14 +22,13 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.kernel import Kernel, Launchable, jit
-from tinyton_lab.kernel.arguments import constexpr_key
-from tinyton_lab.kernel.launch import choose_engine
+from tinyton_lab.kernel.launch import choose_engine, default_engine
 from tinyton_lab.kernel.parameters import MISSING
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
@@ -96,6 +95,8 @@ class Layer(Launchable):
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """Fix the grid; call the result with the arguments."""
+        if type(self).run not in (Autotuner.run, Heuristics.run):
+            return super().__getitem__(grid)
         return partial(self._launch, grid)
 
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -142,31 +143,44 @@ class Heuristics(Layer):
         return self.fn.bound(args, self.complete(args, kwargs))
 
 
-@dataclass
-class Tuning:
-    """How an `Autotuner` chooses among `configs`; the fields are the arguments of `autotune`."""
-
-    key: Sequence[str]
-    prune_configs_by: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    reset_to_zero: Sequence[str] = ()
-    restore_value: Sequence[str] = ()
-    pre_hook: Hook | None = None
-    post_hook: Hook | None = None
-    do_bench: Callable[..., Any] | None = None
-
-
 class Autotuner(Layer):
     """A kernel with several configs: the first launch of each key times all of them once and keeps the fastest.
 
-    `cache` maps keys to chosen configs, `best_config` is the latest, `configs_timings` its rivals' times in
-    milliseconds, `skipped` the configs that did not compile, with their faults.
+    The arguments are those of `autotune`, and `arg_names`, the names of the kernel's parameters. `cache` maps keys to
+    chosen configs, `best_config` is the latest, `configs_timings` its rivals' times in milliseconds, `skipped` the
+    configs that did not compile, with their faults. A subclass may have a `run` of its own, and set the hooks.
     """
 
-    def __init__(self, fn: Any, configs: Sequence[Config], tuning: Tuning) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: Sequence[str],
+        configs: Sequence[Config],
+        key: Sequence[str],
+        reset_to_zero: Sequence[str] | None,
+        restore_value: Sequence[str] | None,
+        pre_hook: Hook | None = None,
+        post_hook: Hook | None = None,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        warmup: float | None = None,
+        rep: float | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
+    ) -> None:
         super().__init__(fn)
-        _check_names(self.kernel, "reset_to_zero", tuning.reset_to_zero)
-        _check_names(self.kernel, "restore_value", tuning.restore_value)
-        self.configs, self.tuning = list(configs) or [Config({})], tuning
+        self.arg_names, self.configs, self.keys = list(arg_names), list(configs) or [Config({})], list(key)
+        self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
+        _check_names(self.kernel, "reset_to_zero", self.reset_to_zero)
+        _check_names(self.kernel, "restore_value", self.restore_value)
+        self.user_defined_pre_hook, self.user_defined_post_hook = pre_hook is not None, post_hook is not None
+        self.pre_hook: Hook = pre_hook or _nothing
+        self.post_hook: Hook = post_hook or _nothing
+        by = prune_configs_by or {}
+        self.early_config_prune: Hook | None = by.get("early_config_prune")
+        self.perf_model: Hook | None = by.get("perf_model")
+        self.configs_top_k: int | float = by.get("top_k", 1.0)
+        self.do_bench = do_bench
         self.cache: dict[Hashable, Config] = {}
         self.best_config = self.configs[0]
         self.configs_timings: dict[Config, float] = {}
@@ -209,11 +223,12 @@ class Autotuner(Layer):
             raise error("TT3003", kernel=self.kernel.name, what=f"got {', '.join(twice)} from the launch and a config")
 
     def _key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
-        """The engine, the values of the key's arguments and the dtypes of all arrays."""
+        """The values of the key's arguments, the dtypes of all arrays, and the engine if it is not the default one."""
         named = self.named(args, kwargs)
-        values = tuple(constexpr_key(named[name]) for name in self.tuning.key if name in named)
-        arrays = tuple(str(value.dtype) for value in named.values() if hasattr(value, "dtype"))
-        return choose_engine(kwargs.get("backend")), values, arrays
+        values = [named[name] for name in self.keys if name in named]
+        arrays = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
+        engine = choose_engine(kwargs.get("backend"))
+        return (*values, *arrays) if engine == default_engine() else (*values, *arrays, engine)
 
     def _choice(self, grid: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Config:
         if len(self.configs) == 1:
@@ -241,7 +256,7 @@ class Autotuner(Layer):
     def _compile(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Config], set[str]]:
         """The configs that compile, and the names of the arguments that one of them may write."""
         compiled: list[Config] = []
-        written = set(self.tuning.restore_value)
+        written = set(self.restore_value)
         skipped: dict[Config, TinytonError] = {}
         for config in self._candidates(args, kwargs):
             try:
@@ -264,7 +279,7 @@ class Autotuner(Layer):
     def _candidates(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Config]:
         """The configs worth a trial: pruned as asked, and on a CPU one of those that differ in GPU options only."""
         named = self.named(args, {})
-        found = prune(self.configs, self.tuning.prune_configs_by, named, kwargs)
+        found = self.prune(named, kwargs)
         if choose_engine(kwargs.get("backend")) in _ON_GPU:
             return found
         distinct: dict[Hashable, Config] = {}
@@ -283,38 +298,36 @@ class Autotuner(Layer):
                 config.pre_hook(named)
             self._reset(named, reset_only=False)
             launch(*args, **given)
-            if self.tuning.post_hook is not None:
-                self.tuning.post_hook(named, exception=None)
+            self.post_hook(named, exception=None)
 
-        if self.tuning.do_bench is not None:
-            found = self.tuning.do_bench(trial, quantiles=(0.5, 0.2, 0.8))
+        if self.do_bench is not None:
+            found = self.do_bench(trial, quantiles=(0.5, 0.2, 0.8))
             return float(found[0] if isinstance(found, (list, tuple)) else found)
         return milliseconds(trial)
 
     def _reset(self, named: Mapping[str, Any], reset_only: bool) -> None:
-        if self.tuning.pre_hook is not None:
-            self.tuning.pre_hook(named, reset_only=reset_only)
-        for name in self.tuning.reset_to_zero:
+        self.pre_hook(named, reset_only=reset_only)
+        for name in self.reset_to_zero:
             zero(named[name])
 
+    def prune(self, named: dict[str, Any], kwargs: Mapping[str, Any]) -> list[Config]:
+        """The configs left by `early_config_prune`, then the `top_k` ones that `perf_model` expects to be fastest.
 
-def prune(
-    configs: Sequence[Config], by: Mapping[str, Any], named: dict[str, Any], kwargs: Mapping[str, Any]
-) -> list[Config]:
-    """The configs left by `early_config_prune`, then the `top_k` ones that `perf_model` expects to be fastest.
+        `named` are the arguments given by position, `kwargs` those by keyword. Raises TT3019 where none is left.
+        """
+        early, model, top = self.early_config_prune, self.perf_model, self.configs_top_k
+        found = list(self.configs) if early is None else list(early(list(self.configs), named, **kwargs))
+        if model is not None:
+            keep = int(len(self.configs) * top) if isinstance(top, float) and top <= 1.0 else int(top)
+            found.sort(key=lambda config: model(**{**named, **kwargs, **config.all_kwargs()}))
+            found = found[:keep]
+        if not found:
+            raise error("TT3019", what="early_config_prune" if model is None else "top_k")
+        return found
 
-    `named` are the arguments given by position, `kwargs` those by keyword. Raises TT3019 where none is left.
-    """
-    early = by.get("early_config_prune")
-    found = list(configs) if early is None else list(early(list(configs), named, **kwargs))
-    model, top = by.get("perf_model"), by.get("top_k", 1.0)
-    if model is not None:
-        keep = int(len(configs) * top) if isinstance(top, float) and top <= 1.0 else int(top)
-        found.sort(key=lambda config: model(**{**named, **kwargs, **config.all_kwargs()}))
-        found = found[:keep]
-    if not found:
-        raise error("TT3019", what="early_config_prune" if model is None else "top_k")
-    return found
+
+def _nothing(named: Mapping[str, Any], **situation: Any) -> None:
+    """The hook of those who have none."""
 
 
 def _check_names(kernel: Kernel, what: str, names: Iterator[str] | Sequence[str] | Mapping[str, Any]) -> None:
@@ -441,10 +454,15 @@ def autotune(
     called around each trial with the arguments by name; `do_bench` replaces the single trial. `warmup`, `rep`,
     `use_cuda_graph` and `cache_results` have no effect. Raises TT3018 for names that are no parameters.
     """
-    tuning = Tuning(
-        key, prune_configs_by or {}, reset_to_zero or (), restore_value or (), pre_hook, post_hook, do_bench
-    )
-    return lambda fn: Autotuner(fn, configs, tuning)
+
+    def tuned(fn: Any) -> Autotuner:
+        kernel: Any = fn if isinstance(fn, Launchable) else jit(fn)
+        return Autotuner(
+            kernel, kernel.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+            prune_configs_by, do_bench=do_bench,
+        )  # fmt: skip
+
+    return tuned
 
 
 def heuristics(values: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Heuristics]:
