@@ -121,6 +121,8 @@ def test_packages_find_an_installed_triton():
 def test_names_are_the_packages_own():
     triton = importlib.import_module("triton")
     assert triton.language is language and importlib.import_module("triton.language.core") is language
+    assert triton.language.core.float32 is tt.float32 and triton.language.core.tensor is language.tensor
+    assert triton.language.core.CONSTEXPR_0 == 0 and not hasattr(triton.language.core, "nothing")
     assert triton.jit is tt.jit and triton.runtime.jit.JITFunction is tt.Kernel
     assert triton.autotune is tune.autotune and triton.runtime.autotuner.Autotuner is tune.Autotuner
     assert triton.CompilationError is triton.compiler.errors.CompilationError is tt.TinytonError

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import enum
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from tinyton_lab.base.dtypes import DType, float32
+from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import memory, products, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import (
@@ -566,3 +568,15 @@ class range:
     def __init__(self, arg1: Any, arg2: Any = None, step: Any = None, **options: Any) -> None:
         self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
         self.step, self.options = 1 if step is None else step, options
+
+
+CONSTEXPR_0 = Constexpr(0)
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Names that host code looks for here and that live in other modules of the language: dtypes, `tensor`."""
+        package = sys.modules[__package__]
+        if name.startswith("_") or name not in vars(package):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return vars(package)[name]
