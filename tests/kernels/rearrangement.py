@@ -60,6 +60,7 @@ def cases() -> Iterator[Case]:
     yield from arranged()
     yield from scanned()
     yield from ordered()
+    yield from places()
 
 
 def arranged() -> Iterator[Case]:
@@ -105,3 +106,27 @@ def ordered() -> Iterator[Case]:
         expected = {"up": up, "down": np.sort(x, 0)[::-1], "best": up[:, ::-1][:, :8]}
         arguments = {"x": x, "M": 4, "N": 64, "K": 8} | {n: np.zeros(v.shape, dtype) for n, v in expected.items()}
         yield Case(f"sort-{np.dtype(dtype).name}", order, (1,), arguments, expected)
+
+
+@tt.jit
+def extremes(x, greatest, least, last, N: tl.constexpr):
+    row = tl.program_id(0)
+    a = tl.load(x + row * N + tl.arange(0, N))
+    tl.store(greatest + row, tl.argmax(a, 0))
+    tl.store(least + row, tl.argmin(a, 0))
+    tl.store(last + row, tl.argmax(a, 0, tie_break_left=False))
+
+
+def places() -> Iterator[Case]:
+    """Ties, NaN among numbers, nothing but NaN."""
+    x = np.random.default_rng(7).integers(0, 9, (4, 512)).astype(np.float32)
+    x[1, ::3], x[2], x[3] = np.nan, np.nan, 5
+    loses = np.where(np.isnan(x), -np.inf, x)
+    wins = np.where(np.isnan(x), np.inf, x)
+    expected = {
+        "greatest": loses.argmax(1).astype(np.int32),
+        "least": wins.argmin(1).astype(np.int32),
+        "last": (511 - loses[:, ::-1].argmax(1)).astype(np.int32),
+    }
+    arguments = {"x": x, "N": 512} | {name: np.zeros(4, np.int32) for name in expected}
+    yield Case("places-of-extremes", extremes, (4,), arguments, expected)

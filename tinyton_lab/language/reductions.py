@@ -103,14 +103,16 @@ def extreme_with_index(x: Any, axis: Any, greatest: bool, keep_dims: bool, tie_b
 
 
 def _index_combine(better: Any, floats: bool, tie_break_left: bool) -> Combine:
+    """Whichever order the elements come in, one of two wins: among equals the first, else the last of them."""
+
     def combine(a: TileValue, i: TileValue, b: TileValue, j: TileValue) -> Sequence[TileValue]:
-        first = semantic.compare(better, a, b)
-        if tie_break_left:
-            earlier = semantic.compare(ops.lt, i, j)
-            first = semantic.logical_or(first, semantic.logical_and(semantic.compare(ops.eq, a, b), earlier))
+        wins, equal = semantic.compare(better, a, b), semantic.compare(ops.eq, a, b)
         if floats:
-            number = semantic.compare(ops.eq, a, a)
-            first = semantic.logical_or(first, semantic.logical_and(semantic.compare(ops.ne, b, b), number))
+            number, other = semantic.compare(ops.eq, a, a), semantic.compare(ops.eq, b, b)
+            wins = semantic.logical_or(wins, semantic.logical_and(number, semantic.logical_not(other)))
+            equal = semantic.logical_or(equal, semantic.logical_not(semantic.logical_or(number, other)))
+        preferred = semantic.compare(ops.lt if tie_break_left else ops.gt, i, j)
+        first = semantic.logical_or(wins, semantic.logical_and(equal, preferred))
         return semantic.where(first, a, b), semantic.where(first, i, j)
 
     return combine

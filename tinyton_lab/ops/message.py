@@ -58,7 +58,7 @@ def line_format(element: DType | Pointer | None, rank: int, prefix: str, hex: bo
     """The format of a line: three numbers of the program, the index, the element.
 
     >>> line_format(None, 0, "here", False)
-    'pid (%d, %d, %d) idx () here\\\\n'
+    'pid (%d, %d, %d) idx () here\\n'
     """
     places = ", ".join(["%d"] * rank)
     text = prefix.strip().removesuffix(":").replace("%", "%%")
