@@ -85,3 +85,39 @@ def test_every_example_runs_right(name: str, capsys: pytest.CaptureFixture[str])
     assert main(["demo", name]) == 0
     out = capsys.readouterr().out
     assert "@tt.jit" in out and "\nright\n" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["run", "{folder}/none.py"], "none.py is no script: No such file or directory"),
+        (["run", "{folder}"], "is no script: Is a directory"),
+        (["stages", "{folder}/empty"], "is no script of kernels: it launches none"),
+        (["stages", VECTOR_ADD, "--kernel", "other"], "is no script of other: it launches others"),
+        (["compile", f"{VECTOR_ADD}:other"], "defines none of that name"),
+        (["compile", "vector_add"], "is no script"),
+        (["sim", "{folder}/none.ptx"], "none.ptx is no PTX: No such file or directory"),
+        (["sim", "{folder}/empty"], "is no PTX to run: it has no .entry"),
+        (["sim", "{folder}/empty", "--arg", "x32=1"], "'x32' is no dtype"),
+        (["show", "{folder}/empty"], "is no record: Expecting value"),
+        (["show", "{folder}/other.json"], "is no record: not a "),
+        (["show", "{folder}/list.json"], "is no record"),
+        (["show", "{folder}/binary"], "is no record: "),
+    ],
+)
+def test_wrong_input_is_told_without_a_traceback(
+    command: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"empty": b"", "other.json": b"{}", "list.json": b"[]", "binary": b"\xff\xfe"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    assert main([word.format(folder=tmp_path) for word in command]) == 1
+    err = capsys.readouterr().err
+    assert says in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["--grid", "x"], ["--block", "1,y"], ["--arg", "i32=x"], ["--arg", "f32[z]=ones"]])
+def test_misspelt_sizes_and_arguments_are_usage_errors(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["sim", VECTOR_ADD, *words])
+    assert left.value.code == 2 and f"argument {words[0]}: invalid" in capsys.readouterr().err

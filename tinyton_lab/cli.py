@@ -17,6 +17,7 @@ from tinyton_lab.base import events
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.dtypes import of_short
 from tinyton_lab.base.faults import FAULTS
+from tinyton_lab.kernel import Kernel
 from tinyton_lab.kernel.inspection import complete, doctor, inspect_signature
 from tinyton_lab.record import schema, text
 from tinyton_lab.record.stage import Compilation
@@ -25,8 +26,8 @@ from tinyton_lab.reference import regenerate
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did what was asked, 1 with the fault on stderr otherwise."""
-    parsed = _parser().parse_args(arguments)
     try:
+        parsed = _parser().parse_args(arguments)
         return int(parsed.command(parsed) or 0)
     except TinytonError as fault:
         print(fault, file=sys.stderr)
@@ -61,9 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(command=explain_code)
     simulator = command("sim", simulate, "Run a kernel of a PTX file in the simulator.", "file")
     simulator.add_argument("--entry", help="name of the kernel (the only one)")
-    simulator.add_argument("--grid", default="1", help="CTAs: 4 or 4,2,1")
-    simulator.add_argument("--block", default="32", help="threads of a CTA: 128 or 32,4")
-    simulator.add_argument("--arg", action="append", default=[], help="f32[1024]=range|ones|zeros, or i32=5")
+    simulator.add_argument("--grid", type=sizes, default=(1,), help="CTAs: 4 or 4,2,1")
+    simulator.add_argument("--block", type=sizes, default=(32,), help="threads of a CTA: 128 or 32,4")
+    arrays = simulator.add_argument("--arg", type=argument, action="append", default=[])
+    arrays.help = "f32[1024]=range|ones|zeros, or i32=5"
     show = command("show", show_record, "Print a saved record (.ttcard).", "file")
     show.add_argument("--stage", help="print the text of this stage")
     show.add_argument("--json", action="store_true", help="print the record as JSON")
@@ -74,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _read(file: str, kind: str) -> str:
+    """The text of a file. Raises TT5003 where there is none."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as why:
+        raise error("TT5003", file=file, kind=kind, why=getattr(why, "strerror", None) or why) from None
+
+
 def _launched(script: str, arguments: Sequence[str]) -> list[tuple[Any, Compilation]]:
     """Run a script; the kernels it launched with the record of each specialisation, in order."""
     seen: dict[int, tuple[Any, Compilation]] = {}
@@ -82,12 +92,15 @@ def _launched(script: str, arguments: Sequence[str]) -> list[tuple[Any, Compilat
         if event.kind == "launched":
             seen.setdefault(id(event.result.compilation), (event.kernel, event.result.compilation))
 
+    _read(script, "script")
     argv, sys.argv = sys.argv, [script, *arguments]
     try:
         with events.listening(note):
             runpy.run_path(script, run_name="__main__")
     finally:
         sys.argv = argv
+    if not seen:
+        raise error("TT5003", file=script, kind="script of kernels", why="it launches none")
     return list(seen.values())
 
 
@@ -96,15 +109,16 @@ def run_script(parsed: argparse.Namespace) -> None:
         print(text.card(complete(compilation, parsed.target)))
 
 
-def print_stages(parsed: argparse.Namespace) -> int:
+def print_stages(parsed: argparse.Namespace) -> None:
     chosen = [
         complete(compilation, parsed.target)
         for kernel, compilation in _launched(parsed.script, ())
         if parsed.kernel in (None, kernel.name)
     ]
+    if not chosen:
+        raise error("TT5003", file=parsed.script, kind=f"script of {parsed.kernel}", why="it launches others")
     for compilation in chosen:
         _print_stage(compilation, parsed.stage)
-    return 0 if chosen else 1
 
 
 def _print_stage(compilation: Compilation, stage: str | None) -> None:
@@ -118,7 +132,10 @@ def _print_stage(compilation: Compilation, stage: str | None) -> None:
 
 def compile_kernel(parsed: argparse.Namespace) -> int:
     file, _, name = parsed.kernel.rpartition(":")
-    kernel = runpy.run_path(file)[name]
+    _read(file, "script")
+    kernel = runpy.run_path(file).get(name)
+    if not isinstance(kernel, Kernel):
+        raise error("TT5003", file=parsed.kernel, kind="kernel", why=f"{file} defines none of that name")
     constants = dict(_constant(word) for word in parsed.const)
     compilation = inspect_signature(kernel, parsed.sig, constants, target=parsed.target)
     if parsed.save:
@@ -152,43 +169,47 @@ def explain_code(parsed: argparse.Namespace) -> int:
 
 
 def simulate(parsed: argparse.Namespace) -> int:
-    module = sim.load(Path(parsed.file).read_text(encoding="utf-8"))
-    entry = parsed.entry or module.entries[0]
-    arrays = [_argument(word) for word in parsed.arg]
-    launch = module.launch(entry, _sizes(parsed.grid), _sizes(parsed.block), arrays)
+    module = sim.load(_read(parsed.file, "PTX"))
+    if not module.entries:
+        raise error("TT5003", file=parsed.file, kind="PTX to run", why="it has no .entry")
+    arrays = [array for _, array in parsed.arg]
+    launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays)
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")
     for finding in launch.findings:
         print(f"{finding.severity} {finding.code}: {finding.message} {finding.where}")
-    for word, array in zip(parsed.arg, arrays, strict=True):
-        print(f"{word.partition('=')[0]}: {np.array2string(np.asarray(array), threshold=16)}")
+    for kind, array in parsed.arg:
+        print(f"{kind}: {np.array2string(np.asarray(array), threshold=16)}")
     return 1 if any(finding.severity == "error" for finding in launch.findings) else 0
 
 
-def _sizes(words: str) -> tuple[int, ...]:
+def sizes(words: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words.split(","))
 
 
-def _argument(word: str) -> Any:
-    """``f32[1024]=range`` makes an array, ``i32=5`` a scalar."""
+def argument(word: str) -> tuple[str, Any]:
+    """What is before the ``=``, and its value: ``f32[1024]=range`` makes an array, ``i32=5`` a scalar."""
     kind, _, value = word.partition("=")
     name, bracket, size = kind.rstrip("]").partition("[")
     dtype = of_short(name)
     if dtype is None:
         raise error("TT3016", text=word, kernel="this argument", why=f"{name!r} is no dtype")
     if not bracket:
-        return dtype.numpy.type(value)
+        return kind, dtype.numpy.type(value)
     count = int(size)
     filled = {"range": np.arange(count), "ones": np.ones(count)}.get(value, np.zeros(count))
-    return filled.astype(dtype.numpy)
+    return kind, filled.astype(dtype.numpy)
 
 
 def show_record(parsed: argparse.Namespace) -> None:
-    record = json.loads(Path(parsed.file).read_text(encoding="utf-8"))
+    try:
+        record = json.loads(_read(parsed.file, "record"))
+        compilation, recording, _ = schema.decode(record)
+    except (ValueError, AttributeError) as why:
+        raise error("TT5003", file=parsed.file, kind="record", why=why) from None
     if parsed.json:
         print(json.dumps(record, indent=1))
         return
-    compilation, recording, _ = schema.decode(record)
     if parsed.stage:
         _print_stage(compilation, parsed.stage)
     else:

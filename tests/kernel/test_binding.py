@@ -9,6 +9,7 @@ import pytest
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.dtypes import float16, int64
 from tinyton_lab.base.protocol import Constexpr
+from tinyton_lab.kernel import Kernel
 from tinyton_lab.kernel.grid import read_grid
 from tinyton_lab.kernel.parameters import Binder, read_parameters
 
@@ -70,6 +71,11 @@ def test_a_parameter_named_like_an_option_gets_the_value() -> None:
 )
 def test_grids_in_every_spelling(grid: Any, want: tuple[int, int, int]) -> None:
     assert read_grid("kernel", grid, {"n": 10}) == want
+
+
+def test_unhashable_arguments_are_refused_at_a_launch() -> None:
+    with pytest.raises(TinytonError, match="TT3005"):
+        Kernel(lambda x: x)[(1,)]([1])
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1, 1), (), -1, (2, -3), 1.5, ("4",), None, 2**31])

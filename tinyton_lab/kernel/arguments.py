@@ -119,13 +119,12 @@ def launch_key(
 
 
 def argument_key(kernel: str, parameter: KernelParameter, value: Any) -> Hashable:
-    """The key of one bound argument; raises TT3008 for an unhashable constexpr."""
-    if not parameter.constexpr:
-        return runtime_key(value)
+    """The key of one bound argument. Raises TT3008 for an unhashable constexpr, TT3005 for any other such value."""
     try:
-        return constexpr_key(value)
+        return constexpr_key(value) if parameter.constexpr else runtime_key(value)
     except TypeError:
-        raise error("TT3008", kernel=kernel, name=parameter.name, what=f"a {type(value).__name__}") from None
+        code = "TT3008" if parameter.constexpr else "TT3005"
+        raise error(code, kernel=kernel, name=parameter.name, what=f"a {type(value).__name__}") from None
 
 
 def describe(kernel: str, parameter: KernelParameter, value: Any) -> ArgumentType:

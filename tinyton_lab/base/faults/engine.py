@@ -32,6 +32,18 @@ tt.inspect(kernel, np.zeros(1, np.float32)).stage("ptxx")
 """,
     ),
     Fault(
+        "TT5003",
+        "Not what the command needs",
+        "{file} is no {kind}: {why}",
+        "",
+        "The `tinyton` command reads scripts, PTX and saved records (`tinyton compile --save`).",
+        """
+from argparse import Namespace
+from tinyton_lab.cli import show_record
+show_record(Namespace(file="no_such_folder/vector_add.ttcard", json=False, stage=None))
+""",
+    ),
+    Fault(
         "TT5010",
         "A CUDA tool is missing",
         "{tool} is not installed",
