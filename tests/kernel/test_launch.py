@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import tinyton_lab as tt
 import tinyton_lab.language as tl
+from tests.samples import run_sample
 from tinyton_lab.base import events
 
 ENGINES = ["cpu", "interpreter", "sim"]
@@ -165,6 +168,20 @@ def test_constants_too_large_for_their_dtype_are_infinite(engine: str) -> None:
         warnings.simplefilter("error")
         constants[(1,)](half, brain, single, backend=engine)
     assert [float(x[0]) for x in (half, brain, single)] == [np.inf, -np.inf, np.inf]
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "eager"])
+def test_a_kernel_defined_anew_frees_the_last_one(engine: str) -> None:
+    text = "@tt.jit\ndef kernel(x):\n    tl.store(x, 1)\n"
+    functions: list[weakref.ref[Any]] = []
+    for _ in range(3):
+        space = {"tt": tt, "tl": tl}
+        run_sample(text, "redefined.py", space)
+        space["kernel"][(1,)](np.zeros(1, np.int32), backend=engine)
+        functions.append(weakref.ref(space["kernel"].function))
+    del space
+    gc.collect()
+    assert [function() for function in functions] == [None] * 3
 
 
 def test_threads_launch_side_by_side() -> None:

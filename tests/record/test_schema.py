@@ -110,3 +110,9 @@ def test_a_limit_cuts_the_steps_and_says_how_many_there_were() -> None:
 def test_a_recording_without_a_compilation_keeps_its_ptx_and_its_own_numbering() -> None:
     alone = Recording("k", "ret;", (1, 1, 1), (32, 1, 1), [Step(7, (0, 0, 0), 0, 1, 0, "ret;", 1)])
     assert steps.decode(steps.encode(alone)) == alone
+
+
+def test_stages_without_any_op_are_written_the_same_again() -> None:
+    stages = {name: replace(stage, lines=((),) * len(stage.lines)) for name, stage in vadd().stages.items()}
+    record = schema.encode(Compilation("unlinked", "cpu", stages=stages))
+    assert schema.encode(schema.decode(_through_json(record))[0]) == record

@@ -104,15 +104,15 @@ def _filled(cell: Any) -> bool:
         return False
 
 
-_PARSED: weakref.WeakKeyDictionary[Callable[..., Any], ParsedFunction] = weakref.WeakKeyDictionary()
+_PARSED = "__tinyton_parsed__"  # kept in the function itself, which it refers to: a table would keep both alive
 _BY_SOURCE: weakref.WeakValueDictionary[Source, ParsedFunction] = weakref.WeakValueDictionary()
 
 
 def parse(function: Callable[..., Any]) -> ParsedFunction:
     """Read and parse a function's source, once. Raises TT3012 where there is none, TT1010 for what is no ``def``."""
-    found = _PARSED.get(function)
-    if found is None:
-        found = _PARSED[function] = _parse(function)
+    found: ParsedFunction | None = vars(function).get(_PARSED)
+    if found is None or found.function is not function:  # a wrapper may have taken over what it wraps
+        found = vars(function)[_PARSED] = _parse(function)
     return found
 
 

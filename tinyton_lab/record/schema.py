@@ -116,7 +116,7 @@ def _stage(stages: Sequence[Stage], index: int, labels: steps.Table) -> StageJso
         shape["base"], shape["edits"] = base, changes
     else:
         shape["text"] = stage.text
-        shape["uids"] = [delta.pack(uids) for uids in stage.lines]
+        shape["uids"] = [delta.pack(uids) for uids in stage.lines] if any(stage.lines) else []
     if not stage.changed:
         shape["same"] = True
     extras: dict[str, Any] = {
