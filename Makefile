@@ -12,7 +12,7 @@ FRONTEND_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*
     -not -name '*.tsbuildinfo' | LC_ALL=C sort)
 FRONTEND = .venv/frontend-$(call checksum,$(FRONTEND_SOURCES))
 
-.PHONY: lab demo test lint notebooks regen install frontend browser clean
+.PHONY: lab demo test lint notebooks pictures regen install frontend browser clean
 
 lab: $(INSTALLED)-lab $(FRONTEND)  ## open JupyterLab on the first notebook
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/01_first_kernel.ipynb
@@ -33,6 +33,9 @@ notebooks: $(INSTALLED)-dev  ## execute the notebooks and store their outputs in
 
 regen: $(INSTALLED)-dev  ## write again what is generated from the tables
 	$(BIN)/python -m tinyton_lab.reference
+
+pictures: $(INSTALLED)-dev $(FRONTEND) browser  ## take the pictures of the README anew
+	$(BIN)/python -m tests.browser.pictures
 
 install: $(INSTALLED)-dev
 frontend: $(FRONTEND)
