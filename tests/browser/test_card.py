@@ -42,10 +42,7 @@ def opened(open_notebook: Callable[..., Any], page: Any) -> Callable[[str], Any]
 
     def open_(name: str) -> Any:
         open_notebook(name)
-        dialog = page.locator(".jp-Dialog")
-        page.wait_for_timeout(500)
-        if dialog.count():
-            dialog.get_by_role("button", name="No Kernel").click()
+        page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click()
         return page
 
     return open_
