@@ -11,6 +11,7 @@ from typing import Any
 
 from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import error
+from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.recording import Finding, Recording
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
@@ -36,14 +37,15 @@ class Launch:
     """The handle of a finished launch.
 
     `compilation` is the record of the code that ran, `engine` what ran it, `findings` what the engine noticed,
-    `metrics` its counts, `recording` the simulator's trace when one was asked for. Triton's names (`asm`, `n_regs`,
+    `metrics` the simulator's counts (all of them with the launch option
+    ``metrics=True``), `recording` the simulator's trace when one was asked for. Triton's names (`asm`, `n_regs`,
     `metadata`) are answered too.
     """
 
     compilation: Compilation
     engine: str
     findings: tuple[Finding, ...] = ()
-    metrics: Mapping[str, int] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)
     recording: Recording | None = None
 
     @property

@@ -16,6 +16,7 @@ from tinyton_lab.ir.types import Tile
 from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch, recording_level
 from tinyton_lab.kernel.parameters import KernelShape
+from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
 from tinyton_lab.runtime.buffers import Buffer, buffer_of, is_tensor
@@ -115,14 +116,15 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         arguments = {name: _argument(kernel.name, name, values[at], written) for name, at in places}
         if not (grid[0] and grid[1] and grid[2]):
-            return Launch(compilation, "sim")
+            return Launch(compilation, "sim", metrics=Metrics(None, [] if options.get("metrics") else None))
         passed = [_simulated(types[name], value) for name, value in arguments.items()]
         outcome = simulator.run(
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
             record=options.get("record") or recording_level(), source_map=lines,
+            metrics=bool(options.get("metrics")),
         )  # fmt: skip
         print(*outcome.output, sep="", end="")
-        return Launch(compilation, "sim", tuple(outcome.findings), outcome.counts, outcome.recording)
+        return Launch(compilation, "sim", tuple(outcome.findings), outcome.metrics, outcome.recording)
 
     return run
 

@@ -20,11 +20,13 @@ def run(
     record: str | None = None,
     source_map: Mapping[int, tuple[int, Span | None]] | None = None,
     recorded_ctas: int = 4,
+    metrics: bool = False,
 ) -> Launch:
     """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
 
     `arguments` are in PTX parameter order and `names` name them in messages. `source_map` gives for a PTX line the op
-    number and the source span behind it. `record` is ``"warp"`` or None. Raises TinytonError for every fault.
+    number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for
+    the memory metrics. Raises TinytonError for every fault.
     """
     module = load(ptx_text, entry)
     return module.launch(
@@ -37,4 +39,5 @@ def run(
         names=names,
         source_map=source_map,
         recorded_ctas=recorded_ctas,
+        metrics=metrics,
     )

@@ -84,6 +84,8 @@ def _guess(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Regi
 
 def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Array:
     """Elements of the site's size at u64 addresses; lanes outside `mask` get anything."""
+    if chunk.meter is not None:
+        chunk.meter.touch(chunk, "global", site.size, address, mask)
     region = chunk.launch.hints[site.number]
     for attempt in (0, 1):
         if region is not None and (mask is None or (region.size >= site.size and region.member is None)):
@@ -101,6 +103,8 @@ def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) ->
 
 def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: Array | None) -> None:
     size, region = site.size, chunk.launch.hints[site.number]
+    if chunk.meter is not None:
+        chunk.meter.touch(chunk, "global", size, address, mask)
     if mask is not None:
         address, value = _chosen(chunk, address, value, mask)
     for attempt in (0, 1):
@@ -264,6 +268,8 @@ def store_row(chunk: Chunk, site: Site, cta: int, address: Array, value: Array) 
 def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, mask: Array | None) -> Array:
     if rows.limit < site.size and mask is not None and not np.any(mask):
         return np.zeros((), dtype_of(site.size))[()]
+    if chunk.meter is not None:
+        chunk.meter.touch(chunk, space, site.size, address, mask)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
         chunk.access = (space, "load", None, site.size, address)
@@ -273,6 +279,8 @@ def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, 
 def store_rows(
     chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, value: Array, mask: Array | None
 ) -> None:
+    if chunk.meter is not None:
+        chunk.meter.touch(chunk, space, site.size, address, mask)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
         chunk.access = (space, "store", None, site.size, address)
@@ -388,6 +396,8 @@ def atomic(
 
 def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:
     """(memory as elements, element index of each active lane, the active lanes) for every allocation touched."""
+    if chunk.meter is not None:
+        chunk.meter.touch(chunk, space, site.size, address, active)
     if space in ("shared", "local"):
         view, index = _row_index(
             chunk, site, chunk.shared if space == "shared" else chunk.local, space, address, active

@@ -29,6 +29,7 @@ class Chunk:
         "local",
         "mask",
         "merge",
+        "meter",
         "recorded",
         "recording",
         "registers",
@@ -48,6 +49,7 @@ class Chunk:
         self.merge: Array | None = None
         self.recording, self.recorded = False, 0
         self.access: Any = None
+        self.meter: Any = None
         self.steps = 0
         self.impatient = False
 

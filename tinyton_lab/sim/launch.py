@@ -14,6 +14,7 @@ from tinyton_lab.base.knobs import STEP_LIMIT
 from tinyton_lab.base.source import Span
 from tinyton_lab.ptx.syntax import Module, Variable
 from tinyton_lab.ptx.types import TYPES
+from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.recording import Finding, Recording
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.access import Rows
@@ -23,6 +24,7 @@ from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.lowering import SPECIAL
 from tinyton_lab.sim.machine import Machine, start
 from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments
+from tinyton_lab.sim.metrics import Meter
 from tinyton_lab.sim.program import CodeBlock, size_of
 from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.specials import Extent, coordinates, special_registers
@@ -34,7 +36,10 @@ SourceMap = Mapping[int, tuple[int, Span | None]]
 
 @dataclass(slots=True)
 class Launch:
-    """What a launch did: `findings`, `counts` (totals), `output` (what it printed) and, if asked for, `recording`."""
+    """What a launch did: `findings`, `counts` (totals), `output` (what it printed) and `metrics`.
+
+    `recording` is there if it was asked for; so are the memory metrics, `metrics` holds the totals in any case.
+    """
 
     entry: str
     grid: Extent
@@ -42,6 +47,7 @@ class Launch:
     findings: list[Finding] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=Metrics)
     expand: Callable[[], Recording] | None = field(default=None, repr=False)
     _recording: Recording | None = field(default=None, repr=False)
 
@@ -51,11 +57,6 @@ class Launch:
         if self._recording is None and self.expand is not None:
             self._recording = self.expand()
         return self._recording
-
-    @property
-    def metrics(self) -> dict[str, int]:
-        """The launch's counts by name."""
-        return self.counts
 
     def __repr__(self) -> str:
         return f"<Launch {self.entry} grid={self.grid} block={self.block}: {len(self.findings)} findings>"
@@ -79,6 +80,7 @@ class State:
         self.heap_next, self.heap_left = FIRST_HEAP_ADDRESS, 1 << 28
         self.hints: list[Region | None] = [None] * program.access_sites
         self.recorder: Recorder | None = None
+        self.meter: Meter | None = None
         self.cluster, self.cluster_size = cluster, cluster[0] * cluster[1] * cluster[2]
         self.steps, self.limit = 0, STEP_LIMIT.integer()
         self.block_runs = [0] * len(program.code)
@@ -157,6 +159,7 @@ class State:
     def run_chunk(self, first: int, count: int, padded: int, threads: int, recorded: int) -> None:
         chunk = Chunk(self, first, count, padded)
         chunk.recording, chunk.recorded = recorded > 0, recorded
+        chunk.meter = self.meter
         chunk.shared = Rows((count, 1), self.shared_limit)
         shared, wanted = (self.dynamic_bytes, self.shared_limit), _ASKED & self.program.specials.keys()
         start(

@@ -164,6 +164,8 @@ class Machine:
                 self.absent(code, mask)
             if chunk.recording:
                 launch.recorder.block(chunk, code)
+            elif chunk.meter is not None:
+                chunk.meter.block(chunk, code)
             else:
                 for operation in code.operations:
                     operation(chunk)
@@ -221,7 +223,10 @@ class Machine:
             return depth, branch.follow
         if number == count:
             return depth, branch.taken
-        self.put((depth, branch.follow), *self.without(mask, going, count - number))
+        staying, rest = self.without(mask, going, count - number)
+        if self.chunk.meter is not None:
+            self.chunk.meter.split(np.stack([np.broadcast_to(way, self.chunk.shape) for way in (going, staying)]))
+        self.put((depth, branch.follow), staying, rest)
         self.put((depth, branch.taken), going, number)
         return None
 
@@ -229,6 +234,8 @@ class Machine:
         index = np.broadcast_to(switch.index(self.chunk.registers), self.chunk.shape)
         last = len(switch.targets) - 1
         active = self.chunk.active() if mask is None else np.broadcast_to(mask, self.chunk.shape)
+        if self.chunk.meter is not None:
+            self.chunk.meter.split(np.stack([active & (index == value) for value in np.unique(index[active])]))
         for value in np.unique(index[active]):
             chosen = active & (index == value)
             self.put((depth, switch.targets[min(int(value), last)]), chosen, int(np.count_nonzero(chosen)))

@@ -12,9 +12,11 @@ import numpy as np
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.ptx import syntax
 from tinyton_lab.ptx.text import parse
+from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.launch import Launch, SourceMap, State, bind, extent
+from tinyton_lab.sim.metrics import Meter
 from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.specials import Extent
 
@@ -71,6 +73,7 @@ class Module:
         cluster: Any = (1, 1, 1),
         engine: str = "trace",
         record: str | None = None,
+        metrics: bool = False,
         names: Sequence[str] | None = None,
         recorded_ctas: int = _RECORDED_CTAS,
         most_steps: int = _MOST_STEPS,
@@ -80,7 +83,8 @@ class Module:
 
         `args` are in PTX parameter order: numpy arrays are global buffers (any strides, changed in place), numpy
         scalars by value, ``bytes`` for structs, None a null pointer. `shared` is the dynamic shared memory in bytes.
-        `record` ``"warp"`` records the first `recorded_ctas` CTAs, up to `most_steps` steps. `names` are the
+        `record` ``"warp"`` records the first `recorded_ctas` CTAs, up to `most_steps` steps; `metrics` counts
+        sectors, bank conflicts and the like (`tinyton_lab.record.metrics.METRICS`). `names` are the
         arguments' names for messages; `source_map` maps PTX lines to (op number, source span). Raises TinytonError for
         every fault.
         """
@@ -97,6 +101,8 @@ class Module:
         bind(state, args, names)
         if record:
             state.recorder = Recorder(state, most_steps)
+        if metrics:
+            state.meter = Meter(state)
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
         return self._result(state, entry)
 
@@ -117,7 +123,9 @@ class Module:
         return shape
 
     def _result(self, state: State, entry: str) -> Launch:
-        launch = Launch(entry, state.grid, state.block, list(state.findings.values()), state.counts(), state.output)
+        counts, findings = state.counts(), list(state.findings.values())
+        metrics = Metrics(counts) if state.meter is None else state.meter.metrics(counts)
+        launch = Launch(entry, state.grid, state.block, findings, counts, state.output, metrics)
         recorder = state.recorder
         if recorder is not None:
             types = state.program.shown_types()

@@ -181,4 +181,21 @@ ROWS: tuple[Fault, ...] = (
         "{cure}",
         "The simulator does not model this feature.",
     ),
+    Fault(
+        "TT6031",
+        "Not measured",
+        "this launch was made without metrics",
+        "launch in the simulator with metrics=True: kernel[grid](..., backend='sim', metrics=True)",
+        "Metrics are counted by the simulator only, and only when asked for: counting takes longer than running.",
+        "module = tt.sim.load('.version 8.0 .target sm_80 .address_size 64 .visible .entry k() { ret; }')\n"
+        "module.launch('k', (1,), (1,), []).metrics.bank_conflicts()",
+    ),
+    Fault(
+        "TT6032",
+        "No access through this argument",
+        "no global access reached {name}",
+        "accesses reached: {known}",
+        "Metrics of an argument exist when the launch loaded from it or stored to it.",
+        _ptx("", "module.launch('k', (1,), (1,), [None], metrics=True).metrics.sectors_per_request('x')"),
+    ),
 )
