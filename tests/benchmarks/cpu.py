@@ -96,8 +96,8 @@ def _throughput() -> Iterator[Row]:
     yield _row("row sum 4096x1024 f32", _launch(row_sum, (4096,), a, sums, 1024), lambda: a.sum(axis=1), 0.95)
 
 
-def _launch(kernel: object, grid: tuple[int, ...], *arguments: object) -> Callable[[], object]:
-    return lambda: kernel[grid](*arguments, BLOCK=1024, backend="cpu")  # type: ignore[index]
+def _launch(kernel: tt.Kernel, grid: tuple[int, ...], *arguments: object) -> Callable[[], object]:
+    return lambda: kernel[grid](*arguments, BLOCK=1024, backend="cpu")
 
 
 def _row(measure: str, ours: Callable[[], object], numpy: Callable[[], object], bar: float) -> Row:

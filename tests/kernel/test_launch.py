@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import threading
 import warnings
 import weakref
@@ -251,3 +252,14 @@ def test_bounds_checks_can_be_turned_off_and_say_so(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TINYTON_CPU_CHECKED", "0")
     assert repr(scale[(1,)](x, out, 8)) == "<Launch of scale on cpu, unchecked>"
     assert repr(scale[(1,)](x, out, 8, checked=True)) == "<Launch of scale on cpu>"
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "eager"])
+def test_code_nested_beyond_pythons_recursion_is_a_located_fault(engine: str) -> None:
+    text = "@tt.jit\ndef deep(x):\n    v = tl.load(x)\n    tl.store(x, " + " + ".join(["v"] * 1500) + ")\n"
+    linecache.cache["cell:deep"] = (len(text), None, text.splitlines(True), "cell:deep")
+    names = {"tt": tt, "tl": tl}
+    exec(compile(text, "cell:deep", "exec"), names)
+    with pytest.raises(tt.TinytonError, match="TT1030") as caught:
+        names["deep"][(1,)](np.ones(1, np.float32), backend=engine)
+    assert caught.value.span is not None and caught.value.span.line == 2

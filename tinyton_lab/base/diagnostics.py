@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinyton_lab.base.faults import FAULTS
@@ -53,3 +55,12 @@ def error(code: str, span: Span | None = None, notes: tuple[Note, ...] = (), **f
     """Make the located exception of fault `code`; `fields` fill its message and cure."""
     fault = FAULTS[code]
     return TinytonError(code, fault.message.format(**fields), span, notes, fault.cure.format(**fields))
+
+
+@contextmanager
+def depth_limited(span: Span, name: str) -> Generator[None]:
+    """Tell code that is nested deeper than Python recurses as TT1030 at `span`, the place of function `name`."""
+    try:
+        yield
+    except RecursionError:
+        raise error("TT1030", span, name=name) from None

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
+from tinyton_lab.base.diagnostics import depth_limited
 from tinyton_lab.base.protocol import Constexpr
-from tinyton_lab.base.source import Source
+from tinyton_lab.base.source import Source, Span
 
 RUNTIME = "_tinyton_"
 _LIFTED = frozenset(("to", "dtype", "shape", "type", "numel", "cast"))
@@ -23,15 +24,18 @@ def compile_function(function: Callable[..., Any], source: Source, operators: bo
     With `operators`, arithmetic and comparisons go through the runtime as well: a dialect gives them its own meaning.
     """
     indented = source.text[:1].isspace()
-    tree = ast.parse("if 1:\n" + source.text if indented else source.text)
-    definition: Any = tree.body[0].body[0] if indented else tree.body[0]  # type: ignore[attr-defined]
+    tree: Any = ast.parse("if 1:\n" + source.text if indented else source.text)
+    definition: Any = tree.body[0].body[0] if indented else tree.body[0]
     ast.increment_lineno(definition, source.first_line - (2 if indented else 1))
     definition.decorator_list = []
     _strip_annotations(definition.args)
     definition.returns = None
-    rewritten = _Rewriter(function.__globals__, operators).visit(definition)
-    module = ast.fix_missing_locations(ast.Module([rewritten], []))
-    return compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    line, column = definition.lineno, definition.col_offset + len("def ")
+    name = Span(source, line, column, line, column + len(definition.name))
+    with depth_limited(name, definition.name):
+        rewritten = _Rewriter(function.__globals__, operators).visit(definition)
+        module = ast.fix_missing_locations(ast.Module([rewritten], []))
+        return compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
 
 
 def _strip_annotations(arguments: ast.arguments) -> None:

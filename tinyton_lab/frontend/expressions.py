@@ -281,7 +281,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Any:
     base, key = evaluate(frame, node.value), evaluate(frame, node.slice)
     frame.at(node)
     if isinstance(base, TileValue):
-        return base[key]  # type: ignore[index]
+        tile: Any = base  # its operators are those of the class that users see, `tensor`
+        return tile[key]
     if isinstance(key, TileValue) and key.known is not None:
         key = key.known
     if isinstance(base, (tuple, str)) and isinstance(key, (int, slice)):

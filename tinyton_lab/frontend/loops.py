@@ -278,19 +278,20 @@ def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequ
     """Emit a ``for`` op; the names it carries are its block's arguments."""
     if not isinstance(node.target, ast.Name):
         raise frame.fault("TT1019", node.target, targets=ast.unparse(node.target), values="an integer")
+    name = node.target.id
     emitter = frame.context.emitter
     frame.at(node.iter)
     bounds = loop_bounds(frame, node, turns)
     if breaks(node):
-        return counted_while(frame, node, node.target.id, bounds, run)
+        return counted_while(frame, node, name, bounds, run)
     limits = [bound.handle for bound in bounds]
     carried = Carried(frame, node)
     starts = carried.handles()
-    block, values = emitter.block([bounds[0].tile, *carried.types], [node.target.id, *carried.argument_names])
+    block, values = emitter.block([bounds[0].tile, *carried.types], [name, *carried.argument_names])
 
     def body() -> None:
         carried.bind(values[1:])
-        frame.bind(node.target.id, values[0], node.target)  # type: ignore[union-attr]
+        frame.bind(name, values[0], node.target)
         run(node.body)
 
     lower_body(frame, node, block, carried, body)

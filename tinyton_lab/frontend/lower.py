@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tinyton_lab.base.diagnostics import TinytonError, error
+from tinyton_lab.base.diagnostics import TinytonError, depth_limited, error
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Span
 from tinyton_lab.frontend.branches import kind_of
@@ -121,9 +121,8 @@ def lower(
     _bind_arguments(frame, arguments)
     token = EMITTER.set(lowering.emitter)
     try:
-        returned = lowering.body(frame)
-    except RecursionError:
-        raise error("TT1030", parsed.span(parsed.node), name=parsed.name) from None
+        with depth_limited(parsed.span(parsed.node), parsed.name):
+            returned = lowering.body(frame)
     finally:
         EMITTER.reset(token)
     if returned is not None and returned.value is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tinyton_lab.base.diagnostics import depth_limited
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Source
 from tinyton_lab.frontend.ast_text import Place, ops_by_place, tree_text
@@ -32,7 +33,8 @@ def _stages(parsed: ParsedFunction, ops: Mapping[Place, list[Op]]) -> dict[str, 
         for op in here:
             ranges.append(SourceRange(op.uid, source.label, line, column, end_line, end_column))
             lines[line - source.first_line].append(op.uid)
-    tree = tree_text(parsed, ops)
+    with depth_limited(parsed.span(parsed.node), parsed.name):
+        tree = tree_text(parsed, ops)
     return {
         "python": Stage(
             "python",

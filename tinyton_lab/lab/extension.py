@@ -27,9 +27,11 @@ def load_ipython_extension(shell: Any) -> None:
 
 def show(shown: Kernel | Compilation | Launch, view: str = "") -> None:
     """Display the card of a kernel, a launch or a compilation; `view` opens first."""
-    launch = shown if isinstance(shown, Launch) else None
-    compilation = inspection.complete(launch.compilation) if launch else compilation_of(shown)  # type: ignore[arg-type]
-    data, metadata = card.bundle(compilation, launch.recording if launch else None, view=view)
+    if isinstance(shown, Launch):
+        compilation, recording = inspection.complete(shown.compilation), shown.recording
+    else:
+        compilation, recording = compilation_of(shown), None
+    data, metadata = card.bundle(compilation, recording, view=view)
     display(data, metadata=metadata, raw=True)
 
 

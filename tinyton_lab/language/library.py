@@ -42,7 +42,7 @@ def softmax(x: Any, dim: Any = None, *, keep_dims: Any = None, ieee_rounding: An
 
     The greatest element is subtracted first, so that no exponential overflows.
     """
-    axis: Constexpr = 0 if dim is None else dim  # type: ignore[assignment]
+    axis: Constexpr = 0 if dim is None else dim  # type: ignore[assignment]  # kernel language: a plain int is a constexpr
     shifted = x - core.max(x, axis, keep_dims=True)
     powers = exp(shifted)
     return core.fdiv(powers, core.sum(powers, axis, keep_dims=True), ieee_rounding)

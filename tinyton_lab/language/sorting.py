@@ -95,24 +95,24 @@ def bitonic(key: Any, axis: Constexpr, first: Constexpr, last: Constexpr, descen
 
 
 @LibraryFunction
-def sort(x: Any, dim: Constexpr = None, descending: Constexpr = False) -> Any:  # type: ignore[assignment]
+def sort(x: Any, dim: Constexpr = None, descending: Constexpr = False) -> Any:
     """The elements in order along an axis, the last one by default. NaN counts as the greatest number."""
-    axis: Constexpr = axis_of(x, dim)  # type: ignore[assignment]
-    falls: Constexpr = 1 if descending else 0  # type: ignore[assignment]
+    axis: Constexpr = axis_of(x, dim)
+    falls: Constexpr = 1 if descending else 0
     return from_sort_key(bitonic(sort_key(x), axis, 1, log2_length(x, axis) + 1, falls), x)
 
 
 @LibraryFunction
-def topk(x: Any, k: Constexpr, dim: Constexpr = None, descending: Constexpr = True) -> Any:  # type: ignore[assignment]
+def topk(x: Any, k: Constexpr, dim: Constexpr = None, descending: Constexpr = True) -> Any:
     """The `k` greatest elements along an axis, the greatest first; the least ones, in order, unless `descending`."""
-    axis: Constexpr = axis_of(x, dim)  # type: ignore[assignment]
+    axis: Constexpr = axis_of(x, dim)
     return leading(sort(x, axis, descending), k, axis)
 
 
 @LibraryFunction
-def bitonic_merge(x: Any, dim: Constexpr = None, descending: Constexpr = False) -> Any:  # type: ignore[assignment]
+def bitonic_merge(x: Any, dim: Constexpr = None, descending: Constexpr = False) -> Any:
     """Sort a bitonic sequence, one that rises and then falls, along an axis (the last one by default)."""
-    axis: Constexpr = axis_of(x, dim)  # type: ignore[assignment]
-    stages: Constexpr = log2_length(x, axis)  # type: ignore[assignment]
-    falls: Constexpr = 1 if descending else 0  # type: ignore[assignment]
+    axis: Constexpr = axis_of(x, dim)
+    stages: Constexpr = log2_length(x, axis)
+    falls: Constexpr = 1 if descending else 0
     return from_sort_key(bitonic(sort_key(x), axis, stages, stages + 1, falls), x)

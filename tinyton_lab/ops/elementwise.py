@@ -593,7 +593,7 @@ pointer_cast = row(
     "pointer_cast",
     "x",
     "to",
-    infer=lambda t, a: (t[0].with_element(Pointer(a["to"])),),  # type: ignore[union-attr]
+    infer=lambda t, a: (t[0].with_element(Pointer(a["to"])),),
     accepts=("pointer",),
     elementwise=True,
     doc="The same address, seen as pointing to another dtype.",

@@ -16,8 +16,8 @@ import numpy as np
 from tinyton_lab.base.dtypes import DType, of_numpy
 
 _capsule_pointer: Callable[[object, None], int] = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype = ctypes.c_void_p  # type: ignore[attr-defined]  # a ctypes function object
-_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]  # type: ignore[attr-defined]
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _read_pointer = ctypes.c_void_p.from_address
 _DATA_AT = 40  # offset of `data` in the PyArrayInterface struct of a 64-bit build: a documented, stable layout
 _OBJECT_DATA_AT = object.__basicsize__  # the array object's first field after Python's own header
