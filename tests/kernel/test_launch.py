@@ -263,3 +263,21 @@ def test_code_nested_beyond_pythons_recursion_is_a_located_fault(engine: str) ->
     with pytest.raises(tt.TinytonError, match="TT1030") as caught:
         names["deep"][(1,)](np.ones(1, np.float32), backend=engine)
     assert caught.value.span is not None and caught.value.span.line == 2
+
+
+@tt.jit
+def added(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "eager"])
+def test_the_first_access_in_the_source_is_the_one_that_is_reported(engine: str) -> None:
+    x, y, out = (np.zeros(10) for _ in range(3))
+    with pytest.raises(tt.TinytonError, match="would load element 10 of x"):
+        added[(1,)](x, y, out, 11, BLOCK=16, backend=engine)
+
+
+def test_a_list_is_no_array() -> None:
+    with pytest.raises(tt.TinytonError, match="TT3005: the argument x of scale is a list"):
+        scale[(1,)]([1, 2, 3], np.zeros(3, np.int32), 3)

@@ -22,7 +22,7 @@ from tinyton_lab.interpreter import Interpreter
 from tinyton_lab.ir.core import Function, Parameter
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.language import core, semantic
-from tinyton_lab.language.builtin import BUILTINS, MethodOfValue, is_device_function
+from tinyton_lab.language.builtin import BUILTINS, MethodOfValue, instead, is_device_function
 from tinyton_lab.language.emission import is_number, number, static_int, to_value
 from tinyton_lab.language.python_calls import ON_TILES, known_at_compile_time
 from tinyton_lab.language.value import EMITTER, TileValue
@@ -114,7 +114,8 @@ class Runtime:
     def call_device(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function written in the language."""
         if not is_device_function(function):
-            raise error("TT1005", self.emitter.span, name=getattr(function, "__name__", str(function)))
+            name = getattr(function, "__name__", str(function))
+            raise error("TT1005", self.emitter.span, name=name, hint=instead(function))
         return self.python(function.function)(*args, **keywords)
 
     def call(self, callee: Any, *args: Any, **keywords: Any) -> Any:
@@ -130,12 +131,12 @@ class Runtime:
         if callee is Constexpr:
             return args[0].value if isinstance(args[0], Constexpr) else args[0]
         if isinstance(callee, TileValue):
-            raise error("TT1020", self.emitter.span, what="a value of the kernel")
+            raise error("TT1020", self.emitter.span, what="a value of the kernel", hint="")
         if _hashable(callee) and callee in ON_TILES:
             return ON_TILES[callee](*args, **keywords)
         if isinstance(callee, FunctionType) and callee not in BUILTINS and not known_at_compile_time(callee):
             if not callee.__module__.startswith("tinyton_lab."):
-                raise error("TT1005", self.emitter.span, name=callee.__name__)
+                raise error("TT1005", self.emitter.span, name=callee.__name__, hint=instead(callee))
         return callee(*args, **keywords)
 
     # Conditions

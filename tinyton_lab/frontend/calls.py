@@ -12,7 +12,7 @@ from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.language import core
-from tinyton_lab.language.builtin import BUILTINS, Builtin, MethodOfValue, is_device_function
+from tinyton_lab.language.builtin import BUILTINS, Builtin, MethodOfValue, instead, is_device_function
 from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.python_calls import ON_TILES, call_at_compile_time, known_at_compile_time
 from tinyton_lab.language.types import block_type, pointer_type, spell
@@ -60,7 +60,7 @@ def call_builtin(frame: Frame, node: ast.Call, row: Builtin, args: tuple[Any, ..
 def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call something that is not of the language. Raises TT1005 for a plain function, TT1020 for no function."""
     if isinstance(callee, TileValue):
-        raise frame.fault("TT1020", node, what=f"a value of the kernel ({spell(callee.tile)})")
+        raise frame.fault("TT1020", node, what=f"a value of the kernel ({spell(callee.tile)})", hint="")
     if callee is Constexpr:
         return static(args[0], "the value of a constexpr") if len(args) == 1 else None
     if callee in LOOPS:
@@ -75,8 +75,8 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
     if inspect.isfunction(callee) and isinstance(getattr(callee, "__closure__", None), tuple) and _answers(callee):
         return callee(*args)
     if isinstance(callee, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
-        raise frame.fault("TT1005", node, name=getattr(callee, "__name__", str(callee)))
-    raise frame.fault("TT1020", node, what=f"a {type(callee).__name__}")
+        raise frame.fault("TT1005", node, name=getattr(callee, "__name__", str(callee)), hint=instead(callee))
+    raise frame.fault("TT1020", node, what=ast.unparse(node.func), hint=instead(callee))
 
 
 def _answers(callee: Any) -> bool:

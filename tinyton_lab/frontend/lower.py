@@ -19,6 +19,7 @@ from tinyton_lab.frontend.source_ast import ParsedFunction, parse
 from tinyton_lab.frontend.statements import Returned, execute
 from tinyton_lab.frontend.tiny_ton_rules import DIALECTS
 from tinyton_lab.ir.core import Function, Parameter
+from tinyton_lab.language.builtin import instead
 from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.value import EMITTER, make
 
@@ -50,7 +51,7 @@ class Lowering:
         """Lower a call at the place at work. Raises TT1004 for recursion, TT1007 for arguments that do not bind."""
         site = self.emitter.span
         if not isinstance(function, DeviceFunction):
-            raise error("TT1005", site, name=getattr(function, "__name__", str(function)))
+            raise error("TT1005", site, name=getattr(function, "__name__", str(function)), hint=instead(function))
         python = function.function
         if function.dialect != self.rules.dialect and not self._neutral(function):
             own = self.rules.dialect

@@ -51,6 +51,14 @@ def of_dialect(dialect: str) -> Callable[[F], F]:
     return register
 
 
+def instead(callee: Any) -> str:
+    """What to write for a call of a function that is not of the language: the language's function of that name."""
+    word = getattr(callee, "__name__", "")
+    if any(row.name == word for row in BUILTINS.values()):
+        return f"did you mean tl.{word}?"
+    return "decorate it with @tt.jit if it is written in the kernel language"
+
+
 class LibraryFunction:
     """A function of the language that is written in the language itself."""
 

@@ -25,7 +25,7 @@ ROWS: tuple[Fault, ...] = (
     Fault(
         "TT1002",
         "Construct outside the language",
-        "the kernel language has no {what}",
+        "the kernel language does not have {what}",
         "{hint}",
         "Kernels are written in a part of Python: assignments, if, for, while, calls, operators. The rest has no "
         "meaning for a program that runs on a grid.",
@@ -54,7 +54,7 @@ ROWS: tuple[Fault, ...] = (
         "TT1005",
         "Call of a plain Python function",
         "{name} is a plain Python function, which a kernel cannot call",
-        "decorate it with @tt.jit if it is written in the kernel language",
+        "{hint}",
         "A kernel calls builtins of the language and functions that are marked as written in it, because their source "
         "is compiled into it.",
         _kernel("tl.store(o, twice(tl.load(o)))", "def twice(v):\n    return v * 2\n"),
@@ -158,7 +158,7 @@ def kernel(o):
         "TT1020",
         "Call of something that is no function",
         "{what} cannot be called",
-        "",
+        "{hint}",
         "Only functions of the language can be called in a kernel.",
         _kernel("scale = 2\ntl.store(o, scale(1.0))"),
     ),

@@ -73,7 +73,7 @@ ROWS: tuple[Fault, ...] = (
     Fault(
         "TT2008",
         "No such axis",
-        "there is no axis {axis} among {rank}",
+        "there is no axis {axis}; the number of axes is {rank}",
         "axes count from 0; negative ones count from the last",
         "A tile has as many axes as its shape has lengths; a grid has three.",
         _kernel("tl.store(x, tl.sum(tl.load(x + i), axis=1))"),
