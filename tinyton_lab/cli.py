@@ -66,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     simulator.add_argument("--block", type=sizes, default=(32,), help="threads of a CTA: 128 or 32,4")
     arrays = simulator.add_argument("--arg", type=argument, action="append", default=[])
     arrays.help = "f32[1024]=range|ones|zeros, or i32=5"
+    simulator.add_argument("--shared", type=int, default=0, help="dynamic shared memory in bytes")
+    simulator.add_argument("--metrics", action="store_true", help="count sectors, bank conflicts and the like")
+    simulator.add_argument("--sanitize", action="store_true", help="look for races and uninitialised reads")
     show = command("show", show_record, "Print a saved record (.ttcard).", "file")
     show.add_argument("--stage", help="print the text of this stage")
     show.add_argument("--json", action="store_true", help="print the record as JSON")
@@ -173,7 +176,8 @@ def simulate(parsed: argparse.Namespace) -> int:
     if not module.entries:
         raise error("TT5003", file=parsed.file, kind="PTX to run", why="it has no .entry")
     arrays = [array for _, array in parsed.arg]
-    launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays)
+    asked = {"shared": parsed.shared, "metrics": parsed.metrics, "sanitize": parsed.sanitize}
+    launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays, **asked)
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")
     for finding in launch.findings:

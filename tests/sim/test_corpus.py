@@ -21,6 +21,13 @@ def test_matches_its_reference(kernel: str):
     assert launch.findings == []
 
 
+@pytest.mark.parametrize("kernel", sorted(corpus.KERNELS))
+def test_the_sanitizer_raises_no_alarm(kernel: str):
+    launch, buffers = corpus.run(kernel, sanitize=True)
+    assert corpus.mismatches(kernel, buffers) == []
+    assert [finding for finding in launch.findings if finding.severity == "error"] == []
+
+
 @pytest.mark.parametrize("path", FILES)
 def test_print_keeps_the_text(path: str):
     printed = print_module(parse(corpus.text_of(path)))

@@ -36,10 +36,10 @@ class Launchable:
 class Launch:
     """The handle of a finished launch.
 
-    `compilation` is the record of the code that ran, `engine` what ran it, `findings` what the engine noticed,
-    `metrics` the simulator's counts (all of them with the launch option
-    ``metrics=True``), `recording` the simulator's trace when one was asked for. Triton's names (`asm`, `n_regs`,
-    `metadata`) are answered too.
+    `compilation` is the record of the code that ran, `engine` what ran it, `findings` what the engine noticed (in the
+    simulator with ``sanitize=True`` also races, uninitialised reads and data used too early), `metrics` the simulator's
+    counts (all of them with the launch option ``metrics=True``), `recording` the simulator's trace when one was asked
+    for. Triton's names (`asm`, `n_regs`, `metadata`) are answered too.
     """
 
     compilation: Compilation

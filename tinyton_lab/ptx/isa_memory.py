@@ -342,7 +342,7 @@ row(
     None,
     pipe="barrier",
     section="9.7.13.3",
-    effect="nothing",
+    effect="map_fence",
     doc="Order tensor map changes and uses.",
 )
 row(

@@ -21,12 +21,14 @@ def run(
     source_map: Mapping[int, tuple[int, Span | None]] | None = None,
     recorded_ctas: int = 4,
     metrics: bool = False,
+    sanitize: bool = False,
 ) -> Launch:
     """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
 
     `arguments` are in PTX parameter order and `names` name them in messages. `source_map` gives for a PTX line the op
-    number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for
-    the memory metrics. Raises TinytonError for every fault.
+    number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for the memory metrics,
+    `sanitize` for races, uninitialised reads and data used too early among the findings.
+    Raises TinytonError for every fault.
     """
     module = load(ptx_text, entry)
     return module.launch(
@@ -40,4 +42,5 @@ def run(
         source_map=source_map,
         recorded_ctas=recorded_ctas,
         metrics=metrics,
+        sanitize=sanitize,
     )

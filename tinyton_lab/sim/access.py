@@ -21,13 +21,18 @@ RANK_SHIFT = 24
 class Site(NamedTuple):
     """One memory instruction: its number in the program, line, access size in bytes, and what a fault calls the access.
 
-    A launch remembers, by number, the allocation that a site last touched.
+    A launch remembers, by number, the allocation that a site last touched. `order` is a memory order of PTX (weak,
+    relaxed, acquire ...), or says who accesses: ``copy`` is cp.async, ``async`` a copy engine, ``multiply`` a
+    warpgroup's matrix unit, ``map`` whoever reads or copies a tensor map,
+    ``barrier`` and ``make_barrier`` a barrier object, ``part`` a byte of a larger access.
     """
 
     number: int
     line: int
     size: int
     action: str
+    order: str = "weak"
+    scope: str = "gpu"
 
 
 def _either(offsets: Array) -> int:
@@ -84,8 +89,8 @@ def _guess(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Regi
 
 def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) -> Array:
     """Elements of the site's size at u64 addresses; lanes outside `mask` get anything."""
-    if chunk.meter is not None:
-        chunk.meter.touch(chunk, "global", site.size, address, mask)
+    for observer in chunk.observers:
+        observer.touch(chunk, site, "global", "load", address, mask, None)
     region = chunk.launch.hints[site.number]
     for attempt in (0, 1):
         if region is not None and (mask is None or (region.size >= site.size and region.member is None)):
@@ -103,8 +108,8 @@ def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) ->
 
 def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: Array | None) -> None:
     size, region = site.size, chunk.launch.hints[site.number]
-    if chunk.meter is not None:
-        chunk.meter.touch(chunk, "global", size, address, mask)
+    for observer in chunk.observers:
+        observer.touch(chunk, site, "global", "store", address, mask, value)
     if mask is not None:
         address, value = _chosen(chunk, address, value, mask)
     for attempt in (0, 1):
@@ -257,19 +262,24 @@ def _row_elements(chunk: Chunk, site: Site, cta: Any, address: Array) -> tuple[A
 def load_row(chunk: Chunk, site: Site, cta: Any, address: Array) -> Array:
     """Elements of shared memory at any number of addresses of CTA `cta` (or CTAs, broadcasting)."""
     view, index = _row_elements(chunk, site, cta, address)
+    for observer in chunk.observers:
+        observer.copy(chunk, site, cta, "load", address)
     return view.take(index)
 
 
-def store_row(chunk: Chunk, site: Site, cta: int, address: Array, value: Array) -> None:
+def store_row(chunk: Chunk, site: Site, cta: int, address: Array, value: Array, barrier: int | None = None) -> None:
+    """As `load_row`; `barrier` is the shared address of the barrier that a copy reports to."""
     view, index = _row_elements(chunk, site, cta, address)
+    for observer in chunk.observers:
+        observer.copy(chunk, site, cta, "store", address, barrier)
     view[index] = value
 
 
 def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, mask: Array | None) -> Array:
     if rows.limit < site.size and mask is not None and not np.any(mask):
         return np.zeros((), dtype_of(site.size))[()]
-    if chunk.meter is not None:
-        chunk.meter.touch(chunk, space, site.size, address, mask)
+    for observer in chunk.observers:
+        observer.touch(chunk, site, space, "load", address, mask, None)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
         chunk.access = (space, "load", None, site.size, address)
@@ -279,8 +289,8 @@ def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, 
 def store_rows(
     chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, value: Array, mask: Array | None
 ) -> None:
-    if chunk.meter is not None:
-        chunk.meter.touch(chunk, space, site.size, address, mask)
+    for observer in chunk.observers:
+        observer.touch(chunk, site, space, "store", address, mask, value)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
         chunk.access = (space, "store", None, site.size, address)
@@ -396,8 +406,8 @@ def atomic(
 
 def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:
     """(memory as elements, element index of each active lane, the active lanes) for every allocation touched."""
-    if chunk.meter is not None:
-        chunk.meter.touch(chunk, space, site.size, address, active)
+    for observer in chunk.observers:
+        observer.touch(chunk, site, space, "atomic", address, active, None)
     if space in ("shared", "local"):
         view, index = _row_index(
             chunk, site, chunk.shared if space == "shared" else chunk.local, space, address, active

@@ -84,6 +84,7 @@ HANDLERS: dict[str, Handler] = {
     "tensor_store": bulk.tensor_store,
     "tensormap_replace": bulk.tensormap_replace,
     "tensormap_copy": bulk.tensormap_copy,
+    "map_fence": bulk.tensormap_fence,
     "warpgroup_matrix": warpgroups.warpgroup_matrix,
     "map_address": clusters.map_address,
     "rank_of_address": clusters.rank_of_address,
@@ -131,7 +132,8 @@ class Builder(Program):
         code.terminator = Jump(successors[0]) if successors else Leave(False, None, -1)
         for index in range(block.first, block.last):
             instruction, names = flat.instructions[index], flat.scopes[index]
-            form, low.writes = low.form(instruction), []
+            form = low.form(instruction)
+            low.begin()
             effect = form.row.effect
             code.spins |= effect in _SPINS
             if effect in _TERMINATORS:

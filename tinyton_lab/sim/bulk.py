@@ -111,7 +111,7 @@ class Mover:
 
     def __init__(self, low: Lowering, line: int) -> None:
         self.sites = {
-            n: (low.program.access_site(line, n, "load"), low.program.access_site(line, n, "store"))
+            n: (low.program.access_site(line, n, "load", "async"), low.program.access_site(line, n, "store", "async"))
             for n in (1, 2, 4, 8, 16)
         }
 
@@ -121,11 +121,13 @@ class Mover:
             return access.load_global(chunk, self.sites[size][0], addresses, None)
         return access.load_row(chunk, self.sites[size][0], cta, addresses)
 
-    def store(self, chunk: Chunk, space: str, cta: int, addresses: Array, values: Array, size: int) -> None:
+    def store(
+        self, chunk: Chunk, space: str, cta: int, addresses: Array, values: Array, size: int, barrier: int | None = None
+    ) -> None:
         if space == "global":
             access.store_global(chunk, self.sites[size][1], addresses, values, None)
         else:
-            access.store_row(chunk, self.sites[size][1], cta, addresses, values)
+            access.store_row(chunk, self.sites[size][1], cta, addresses, values, barrier)
 
 
 def _size_for(*values: int) -> int:
@@ -147,7 +149,7 @@ def bulk_copy(low: Lowering, instruction: Instruction, form: Form, names: Names)
     source = low.address(instruction, form, names, operands[1], origin)
     count = low.reader(instruction, form, names, operands[2], TYPES["b32"])
     bar = low.address(instruction, form, names, operands[3], "shared") if loads else None
-    site = low.program.access_site(instruction.line, 8, "barrier access")
+    site = low.program.access_site(instruction.line, 8, "barrier access", "barrier")
 
     def run(chunk: Chunk) -> None:
         for cta, thread in _lanes(chunk):
@@ -155,9 +157,10 @@ def bulk_copy(low: Lowering, instruction: Instruction, form: Form, names: Names)
             width = _size_for(first, last, size)
             places = np.arange(0, size, width, dtype=np.uint64)
             data = mover.load(chunk, origin, cta, places + np.uint64(first), width)
-            mover.store(chunk, to, cta, places + np.uint64(last), data, width)
-            if bar is not None:
-                deliver(chunk, site, cta, thread, _value(chunk, bar, cta, thread), size)
+            told = None if bar is None else _value(chunk, bar, cta, thread)
+            mover.store(chunk, to, cta, places + np.uint64(last), data, width, told)
+            if told is not None:
+                deliver(chunk, site, cta, thread, told, size)
 
     return run
 
@@ -226,8 +229,8 @@ def tensor_load(low: Lowering, instruction: Instruction, form: Form, names: Name
     tensor, mover = _tensor(low, instruction, form, names, 1, 0), Mover(low, instruction.line)
     bar = low.address(instruction, form, names, instruction.operands[2], "shared")
     site, reading = (
-        low.program.access_site(instruction.line, 8, "barrier access"),
-        low.program.access_site(instruction.line, 8, "load"),
+        low.program.access_site(instruction.line, 8, "barrier access", "barrier"),
+        low.program.access_site(instruction.line, 8, "load", "map"),
     )
 
     def run(chunk: Chunk) -> None:
@@ -241,8 +244,9 @@ def tensor_load(low: Lowering, instruction: Instruction, form: Form, names: Name
             if inside.any():
                 data[inside] = mover.load(chunk, "global", cta, address[inside], size)
             place = swizzled(offset + _value(chunk, tensor.shared, cta, thread), box.swizzle)
-            mover.store(chunk, "shared", cta, place.astype(np.uint64), data, size)
-            deliver(chunk, site, cta, thread, _value(chunk, bar, cta, thread), size * len(offset))
+            told = _value(chunk, bar, cta, thread)
+            mover.store(chunk, "shared", cta, place.astype(np.uint64), data, size, told)
+            deliver(chunk, site, cta, thread, told, size * len(offset))
 
     return run
 
@@ -250,7 +254,7 @@ def tensor_load(low: Lowering, instruction: Instruction, form: Form, names: Name
 def tensor_store(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
     """``cp.async.bulk.tensor`` and its reducing form to global memory: elements outside are not written."""
     tensor, mover, op = _tensor(low, instruction, form, names, 0, 1), Mover(low, instruction.line), form["op"]
-    reading = low.program.access_site(instruction.line, 8, "load")
+    reading = low.program.access_site(instruction.line, 8, "load", "map")
 
     def run(chunk: Chunk) -> None:
         for cta, thread in _lanes(chunk):
@@ -293,13 +297,20 @@ def tensormap_replace(low: Lowering, instruction: Instruction, form: Form, names
     )
 
 
+def tensormap_fence(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
+    """``fence.proxy.tensormap``: observers see which map it is for."""
+    if instruction.operands:
+        low.sources = [low.address(instruction, form, names, instruction.operands[0], "generic")]
+    return lambda chunk: None
+
+
 def tensormap_copy(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
     """The warp copies 128 bytes from shared to global memory, four per lane."""
     target = low.address(instruction, form, names, instruction.operands[0], "global")
     source = low.address(instruction, form, names, instruction.operands[1], "shared")
     reading, writing = (
         low.program.access_site(instruction.line, 4, "load"),
-        low.program.access_site(instruction.line, 4, "store"),
+        low.program.access_site(instruction.line, 4, "store", "map"),
     )
 
     def run(chunk: Chunk) -> None:

@@ -25,8 +25,8 @@ def copy_async(low: Lowering, instruction: Instruction, form: Form, names: Names
     whole = len(operands) < 4 or form.has("hint") and len(operands) == 4
     count = None if whole else low.reader(instruction, form, names, operands[3], TYPES["b32"])
     reading = low.program.access_site(instruction.line, size, "load")
-    byte = low.program.access_site(instruction.line, 1, "load")
-    writing = low.program.access_site(instruction.line, size, "store")
+    byte = low.program.access_site(instruction.line, 1, "load", "part")
+    writing = low.program.access_site(instruction.line, size, "store", "copy")
 
     def run(chunk: Chunk) -> None:
         registers, mask = chunk.registers, chunk.mask

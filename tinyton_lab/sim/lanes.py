@@ -29,7 +29,7 @@ class Chunk:
         "local",
         "mask",
         "merge",
-        "meter",
+        "observers",
         "recorded",
         "recording",
         "registers",
@@ -49,7 +49,7 @@ class Chunk:
         self.merge: Array | None = None
         self.recording, self.recorded = False, 0
         self.access: Any = None
-        self.meter: Any = None
+        self.observers: tuple[Any, ...] = ()
         self.steps = 0
         self.impatient = False
 

@@ -24,12 +24,14 @@ from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.lowering import SPECIAL
 from tinyton_lab.sim.machine import Machine, start
 from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments
-from tinyton_lab.sim.metrics import Meter
+from tinyton_lab.sim.observers import Observer
 from tinyton_lab.sim.program import CodeBlock, size_of
 from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.specials import Extent, coordinates, special_registers
 
 _CHUNK_LANES, _CHUNK_BYTES = 16384, 1 << 26
+# What observers may keep for each byte of shared memory.
+_OBSERVED_BYTES = 32
 _ASKED = frozenset(SPECIAL)
 SourceMap = Mapping[int, tuple[int, Span | None]]
 
@@ -80,7 +82,7 @@ class State:
         self.heap_next, self.heap_left = FIRST_HEAP_ADDRESS, 1 << 28
         self.hints: list[Region | None] = [None] * program.access_sites
         self.recorder: Recorder | None = None
-        self.meter: Meter | None = None
+        self.observers: tuple[Observer, ...] = ()
         self.cluster, self.cluster_size = cluster, cluster[0] * cluster[1] * cluster[2]
         self.steps, self.limit = 0, STEP_LIMIT.integer()
         self.block_runs = [0] * len(program.code)
@@ -144,6 +146,7 @@ class State:
         total, threads = int(np.prod(self.grid)), int(np.prod(self.block))
         padded = (threads + 31) & ~31
         per_cta = max(self.shared_limit, 1) + padded * (self.program.local_bytes + self.program.stack_bytes)
+        per_cta *= _OBSERVED_BYTES if self.observers else 1
         most = max(1, min(_CHUNK_LANES // padded, _CHUNK_BYTES // per_cta))
         # Clusters stay together.
         most = max(most // self.cluster_size, 1) * self.cluster_size
@@ -159,15 +162,19 @@ class State:
     def run_chunk(self, first: int, count: int, padded: int, threads: int, recorded: int) -> None:
         chunk = Chunk(self, first, count, padded)
         chunk.recording, chunk.recorded = recorded > 0, recorded
-        chunk.meter = self.meter
+        chunk.observers = self.observers
         chunk.shared = Rows((count, 1), self.shared_limit)
         shared, wanted = (self.dynamic_bytes, self.shared_limit), _ASKED & self.program.specials.keys()
+        for observer in self.observers:
+            observer.enter(chunk)
         start(
             self.program,
             chunk,
             special_registers(wanted, first, count, padded, self.grid, self.block, self.cluster, shared),
         )
         Machine(self.program, chunk, threads).run()
+        for observer in self.observers:
+            observer.leave(chunk)
 
     def counts(self) -> dict[str, int]:
         """Totals over the launch, from the number of runs of each block."""

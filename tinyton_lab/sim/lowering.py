@@ -61,7 +61,13 @@ class Lowering:
 
     def __init__(self, program: Program, routine: Routine) -> None:
         self.program, self.routine = program, routine
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what the last instruction read and wrote."""
         self.writes: list[tuple[str, int, str]] = []
+        self.reads: list[int] = []
+        self.sources: list[Reader] = []
 
     # Faults.
     def span(self, instruction: Instruction) -> Any:
@@ -97,6 +103,8 @@ class Lowering:
             tuple(self.writes),
             guard,
             form.row.pipe,
+            tuple(dict.fromkeys(self.reads)),
+            tuple(self.sources),
         )
 
     def predicate(self, instruction: Instruction, form: Form, names: Names, name: str) -> int:
@@ -106,7 +114,11 @@ class Lowering:
             raise error("TT6005", self.span(instruction), name=name)
         if found[1].type != "pred":
             self.refuse(instruction, form, f"wants a predicate, but {name} is .{found[1].type}")
-        return self.program.register(self.routine, found[0], found[1], name)
+        return self._read(self.program.register(self.routine, found[0], found[1], name))
+
+    def _read(self, register: int) -> int:
+        self.reads.append(register)
+        return register
 
     # Operands.
     def register(
@@ -144,7 +156,9 @@ class Lowering:
         match operand:
             case Name(text=text, offset=offset):
                 register = self.register(instruction, form, names, text, type_, wider) if not offset else None
-                return register if register is not None else self.named(instruction, form, names, operand, type_)
+                if register is None:
+                    return self.named(instruction, form, names, operand, type_)
+                return self._read(register)
             case Immediate(value=value):
                 if isinstance(value, float) and type_.kind in ("signed", "unsigned", "pred"):
                     self.refuse(instruction, form, f"wants an integer here, not {operand.text}")
@@ -383,7 +397,7 @@ class Lowering:
         type_ = TYPES[found[1].type]
         if type_.bits not in (32, 64):
             self.refuse(instruction, form, f"wants a 32- or 64-bit address, but {base.text} is .{type_}")
-        register = self.program.register(self.routine, found[0], found[1], base.text)
+        register = self._read(self.program.register(self.routine, found[0], found[1], base.text))
         offset += base.offset
         raw = type_.raw
         if offset == 0:

@@ -14,6 +14,7 @@ from tinyton_lab.sim.clusters import Meeting
 from tinyton_lab.sim.control import Barrier, Branch, Call, ClusterBarrier, Jump, Leave, Switch
 from tinyton_lab.sim.lanes import Array, Chunk, bits, blend
 from tinyton_lab.sim.memory import FUNCTION_BASE
+from tinyton_lab.sim.observers import CLUSTER_BARRIER, run_block
 from tinyton_lab.sim.program import CodeBlock, Program
 from tinyton_lab.sim.warps import lanes_named
 
@@ -164,8 +165,8 @@ class Machine:
                 self.absent(code, mask)
             if chunk.recording:
                 launch.recorder.block(chunk, code)
-            elif chunk.meter is not None:
-                chunk.meter.block(chunk, code)
+            elif chunk.observers:
+                run_block(chunk, code)
             else:
                 for operation in code.operations:
                     operation(chunk)
@@ -224,8 +225,8 @@ class Machine:
         if number == count:
             return depth, branch.taken
         staying, rest = self.without(mask, going, count - number)
-        if self.chunk.meter is not None:
-            self.chunk.meter.split(np.stack([np.broadcast_to(way, self.chunk.shape) for way in (going, staying)]))
+        for observer in self.chunk.observers:
+            observer.split(np.stack([np.broadcast_to(way, self.chunk.shape) for way in (going, staying)]))
         self.put((depth, branch.follow), staying, rest)
         self.put((depth, branch.taken), going, number)
         return None
@@ -234,8 +235,8 @@ class Machine:
         index = np.broadcast_to(switch.index(self.chunk.registers), self.chunk.shape)
         last = len(switch.targets) - 1
         active = self.chunk.active() if mask is None else np.broadcast_to(mask, self.chunk.shape)
-        if self.chunk.meter is not None:
-            self.chunk.meter.split(np.stack([active & (index == value) for value in np.unique(index[active])]))
+        for observer in self.chunk.observers:
+            observer.split(np.stack([active & (index == value) for value in np.unique(index[active])]))
         for value in np.unique(index[active]):
             chosen = active & (index == value)
             self.put((depth, switch.targets[min(int(value), last)]), chosen, int(np.count_nonzero(chosen)))
@@ -341,12 +342,20 @@ class Machine:
             and barrier.action == "sync"
             and (barrier.count is None or self.is_whole(barrier))
         ):
+            self.tell_meeting(barrier.fixed, self.chunk.active() if mask is None else mask)
             return depth, barrier.follow
         numbers = np.broadcast_to(barrier.number(self.chunk.registers), self.chunk.shape)
         active = self.chunk.active() if mask is None else np.broadcast_to(mask, self.chunk.shape)
         for number in np.unique(numbers[active]):
             self.arrive(barrier, int(number), (depth, barrier.follow), active & (numbers == number))
         return None
+
+    def tell_meeting(self, number: int, lanes: Array) -> None:
+        """All lanes meet at a barrier at once."""
+        lanes = np.broadcast_to(lanes, self.chunk.shape)
+        for observer in self.chunk.observers:
+            observer.arrive(self.chunk, number, lanes)
+            observer.release(self.chunk, number, lanes)
 
     def is_whole(self, barrier: Barrier) -> bool:
         """Whether an explicit thread count is the whole CTA's."""
@@ -356,6 +365,8 @@ class Machine:
     def arrive(self, barrier: Barrier, number: int, place: Place, lanes: Array) -> None:
         if barrier.aligned:
             self.check_aligned(barrier, lanes)
+        for observer in self.chunk.observers:
+            observer.arrive(self.chunk, number, lanes)
         waiting = self.barriers.setdefault(number, Waiting(self.chunk.shape))
         waiting.arrived += self.in_warps(lanes) if barrier.count is not None else lanes.sum(axis=1)
         if barrier.count is not None:
@@ -393,6 +404,8 @@ class Machine:
         done = (waiting.arrived >= expected) & (waiting.arrived > 0)
         if not done.any():
             return
+        for observer in self.chunk.observers:
+            observer.release(self.chunk, number, waiting.lanes & done[:, None])
         places, waiting.places = waiting.places, []
         for place, lanes, barrier in places:
             going, staying = lanes & done[:, None], lanes & ~done[:, None]
@@ -427,6 +440,8 @@ class Machine:
             self.cluster_waits.append(((depth, barrier.follow), lanes, barrier))
             self.release_clusters()
             return None
+        for observer in self.chunk.observers:
+            observer.arrive(self.chunk, CLUSTER_BARRIER, lanes)
         self.meeting.arrive(lanes)
         self.release_clusters()
         return depth, barrier.follow
@@ -439,6 +454,8 @@ class Machine:
         for place, lanes, barrier in waits:
             going, staying = lanes & passed, lanes & ~passed
             if going.any():
+                for observer in self.chunk.observers:
+                    observer.release(self.chunk, CLUSTER_BARRIER, going)
                 self.put(place, going, int(np.count_nonzero(going)))
             if staying.any():
                 self.cluster_waits.append((place, staying, barrier))

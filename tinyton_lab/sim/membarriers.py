@@ -63,6 +63,8 @@ def deliver(chunk: Chunk, site: access.Site, cta: int, thread: int, address: int
     active = np.zeros(chunk.shape, np.bool_)
     active[cta, thread] = True
     where = np.full(chunk.shape, address, np.uint64)
+    for observer in chunk.observers:
+        observer.signal(chunk, "complete_tx", site, where, active, None)
     for view, index, _ in access.cells(chunk, site, "shared", where, active):
         view[index[0]] = _change(State.of(int(view[index[0]])), "complete_tx", size, 0).word()
 
@@ -79,7 +81,8 @@ def memory_barrier(low: Lowering, instruction: Instruction, form: Form, names: N
         target = low.destination(instruction, form, names, result.text, type_, False)
     if not operands:
         low.refuse(instruction, form, "needs an address")
-    space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access")
+    making = "make_barrier" if action == "init" else "barrier"
+    space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access", making)
     address = low.address(instruction, form, names, operands[0], space)
     parity = action in ("try_wait", "test_wait")
     type_ = TYPES["b64"] if parity and not form.has("parity") else TYPES["b32"]
@@ -92,12 +95,27 @@ def memory_barrier(low: Lowering, instruction: Instruction, form: Form, names: N
         where = np.broadcast_to(address(chunk.registers), chunk.shape)
         counts = np.broadcast_to(read(chunk.registers) if read else np.uint32(1), chunk.shape)
         tokens = np.zeros(chunk.shape, np.uint64)
-        for view, index, lanes in access.parts(chunk, site, space, where, active):
+        cells = access.parts(chunk, site, space, where, active)
+        _tell(chunk, action, site, where, active, cells)
+        for view, index, lanes in cells:
             tokens[lanes] = _act(view, index, counts[lanes], action, form.has("expect"))
         if target is not None:
             chunk.write(target[0], tokens)
 
     return run
+
+
+def _tell(
+    chunk: Chunk, action: str, site: access.Site, where: Array, lanes: Array, cells: list[tuple[Array, Array, Array]]
+) -> None:
+    """Tell the observers what lanes are about to do with barriers, and the barriers' states."""
+    if not chunk.observers:
+        return
+    states = np.zeros(chunk.shape, np.uint64)
+    for view, index, chosen in cells:
+        states[chosen] = view[index]
+    for observer in chunk.observers:
+        observer.signal(chunk, action, site, where, lanes, states)
 
 
 def _act(view: Array, index: Array, counts: Array, action: str, announces: bool) -> Array:
@@ -134,6 +152,8 @@ def _test(
             phase = view[index] >> np.uint64(63)
             asked = wanted[lanes] & wanted.dtype.type(1) if by_parity else wanted[lanes] >> np.uint64(63)
             over[lanes] = phase != asked
+        for observer in chunk.observers:
+            observer.signal(chunk, "wait", site, where, active & over, None)
         chunk.impatient |= not over[active].all()
         if target is not None:
             chunk.write(target[0], over)
@@ -159,11 +179,13 @@ def pending_count(low: Lowering, instruction: Instruction, form: Form, names: Na
 
 def arrive_on_copies(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
     """``cp.async.mbarrier.arrive``: copies are done when issued; without noinc the arrival cancels out."""
-    space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access")
+    space, site = space_of(form), low.program.access_site(instruction.line, 8, "barrier access", "barrier")
     address = low.address(instruction, form, names, instruction.operands[0], space)
 
     def run(chunk: Chunk) -> None:
         where = np.broadcast_to(address(chunk.registers), chunk.shape)
+        for observer in chunk.observers:
+            observer.signal(chunk, "copies", site, where, chunk.active(), None)
         if not form.has("noComplete"):
             return
         for view, index, _ in access.parts(chunk, site, space, where, chunk.active()):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.record.metrics import InstructionCounts, Metrics, Traffic
+from tinyton_lab.sim.access import Site
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.memory import Region
+from tinyton_lab.sim.observers import Observer
 from tinyton_lab.sim.program import CodeBlock, Details
 from tinyton_lab.sim.recorder import Recorder
 
@@ -82,7 +84,7 @@ def wavefronts(address: Array, active: Array, size: int) -> tuple[int, int]:
     return int(passes.sum()), int(np.count_nonzero(passes))
 
 
-class Meter:
+class Meter(Observer):
     """Mutable: counts what a launch does, instruction by instruction."""
 
     def __init__(self, launch: Any) -> None:
@@ -96,17 +98,6 @@ class Meter:
         self.pending: list[tuple[str, int, Array, Array]] = []
 
     # While the launch runs.
-    def block(self, chunk: Chunk, code: CodeBlock) -> None:
-        """Run a block's operations one by one, measuring each."""
-        for operation, what in zip(code.operations, code.notes):
-            if what is None:
-                operation(chunk)
-                continue
-            self.begin(chunk, what)
-            operation(chunk)
-            self.settle(what.instruction.start)
-        self.end(chunk, code)
-
     def begin(self, chunk: Chunk, what: Details) -> None:
         """Take note of an instruction about to run."""
         self.operation = operation_of(what.instruction.opcode)
@@ -121,11 +112,15 @@ class Meter:
         if code.ending is not None:
             self.begin(chunk, code.ending)
 
-    def touch(self, chunk: Chunk, space: str, size: int, address: Array, mask: Array | None) -> None:
+    def touch(
+        self, chunk: Chunk, site: Site, space: str, kind: str, address: Array, mask: Array | None, value: Array | None
+    ) -> None:
         """Take note of an access of the running instruction."""
         if self.operation is not None and space in ("global", "shared"):
             active = np.ones((1, 1), np.bool_) if mask is None else np.asarray(mask)
-            self.pending.append((space, size, chunk.full(np.asarray(address)).astype(np.uint64), chunk.full(active)))
+            self.pending.append(
+                (space, site.size, chunk.full(np.asarray(address)).astype(np.uint64), chunk.full(active))
+            )
 
     def split(self, directions: Array) -> None:
         """Take note of the running branch's outcome: (direction, ctas, threads) flags."""
@@ -134,8 +129,9 @@ class Meter:
             at = self.code.ending.instruction.start
             self.divergent[at] = self.divergent.get(at, 0) + int(np.count_nonzero(ways > 1))
 
-    def settle(self, at: int) -> None:
-        """Count the accesses of the instruction that just ran, which begins at character `at` of the text."""
+    def settle(self, chunk: Chunk, what: Details) -> None:
+        """Count the accesses of the instruction that just ran."""
+        at = what.instruction.start
         pending, self.pending = self.pending, []
         if pending and self.operation is not None:
             self._global(at, self.operation, [touched for touched in pending if touched[0] == "global"])

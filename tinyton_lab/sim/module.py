@@ -18,6 +18,7 @@ from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.launch import Launch, SourceMap, State, bind, extent
 from tinyton_lab.sim.metrics import Meter
 from tinyton_lab.sim.recorder import Recorder
+from tinyton_lab.sim.sanitizer import Sanitizer
 from tinyton_lab.sim.specials import Extent
 
 _GRID_LIMIT, _BLOCK_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
@@ -74,10 +75,12 @@ class Module:
         engine: str = "trace",
         record: str | None = None,
         metrics: bool = False,
+        sanitize: bool = False,
         names: Sequence[str] | None = None,
         recorded_ctas: int = _RECORDED_CTAS,
         most_steps: int = _MOST_STEPS,
         source_map: SourceMap | None = None,
+        uninitialised: Sequence[str] = (),
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -85,8 +88,9 @@ class Module:
         scalars by value, ``bytes`` for structs, None a null pointer. `shared` is the dynamic shared memory in bytes.
         `record` ``"warp"`` records the first `recorded_ctas` CTAs, up to `most_steps` steps; `metrics` counts
         sectors, bank conflicts and the like (`tinyton_lab.record.metrics.METRICS`). `names` are the
-        arguments' names for messages; `source_map` maps PTX lines to (op number, source span). Raises TinytonError for
-        every fault.
+        arguments' names for messages; `sanitize` looks for races, uninitialised reads and data used too early, also in
+        the arguments that `uninitialised` names, and notes them in the launch's findings. `source_map` maps PTX lines
+        to (op number, source span). Raises TinytonError for every fault.
         """
         if engine != "trace":
             raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
@@ -101,10 +105,11 @@ class Module:
         bind(state, args, names)
         if record:
             state.recorder = Recorder(state, most_steps)
-        if metrics:
-            state.meter = Meter(state)
+        meter = Meter(state) if metrics else None
+        watch = Sanitizer(state, uninitialised) if sanitize else None
+        state.observers = tuple(observer for observer in (meter, watch) if observer is not None)
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
-        return self._result(state, entry)
+        return self._result(state, entry, meter)
 
     @staticmethod
     def _cluster(function: syntax.Function, cluster: Any, grid: Extent) -> Extent:
@@ -122,9 +127,9 @@ class Module:
             )
         return shape
 
-    def _result(self, state: State, entry: str) -> Launch:
+    def _result(self, state: State, entry: str, meter: Meter | None) -> Launch:
         counts, findings = state.counts(), list(state.findings.values())
-        metrics = Metrics(counts) if state.meter is None else state.meter.metrics(counts)
+        metrics = Metrics(counts) if meter is None else meter.metrics(counts)
         launch = Launch(entry, state.grid, state.block, findings, counts, state.output, metrics)
         recorder = state.recorder
         if recorder is not None:

@@ -23,7 +23,10 @@ Operation = Callable[[Chunk], None]
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a recording says about one instruction: its text, line, written registers and mnemonic."""
+    """What observers want to know of one instruction: its text, line, pipe, the registers it writes and reads.
+
+    `sources` reads the operands of an instruction between lanes.
+    """
 
     instruction: Instruction
     text: str
@@ -31,6 +34,8 @@ class Details:
     writes: tuple[tuple[str, int, str], ...]
     guard: tuple[int, bool] | None
     pipe: str
+    reads: tuple[int, ...] = ()
+    sources: tuple[Callable[[list[Array]], Array], ...] = ()
 
 
 @dataclass(slots=True)
@@ -119,7 +124,7 @@ class Program:
         self.byte_sizes: dict[int, int] = {}
         self.stack_bytes = 0
         self.sites: list[Site] = []
-        self.access_sites = 0
+        self.access_sites, self.smallest_access = 0, 16
         self._layout_parameters()
 
     def _layout_parameters(self) -> None:
@@ -212,10 +217,12 @@ class Program:
             if site.caller.number in seen:
                 site.saved = site.caller.registers
 
-    def access_site(self, line: int, size: int, action: str) -> access.Site:
+    def access_site(self, line: int, size: int, action: str, order: str = "weak", scope: str = "gpu") -> access.Site:
         """A memory instruction gets a number, under which launches remember what it touched."""
         self.access_sites += 1
-        return access.Site(self.access_sites - 1, line, size, action)
+        if order not in ("async", "part", "map"):
+            self.smallest_access = min(self.smallest_access, size)
+        return access.Site(self.access_sites - 1, line, size, action, order, scope)
 
     def stack_pointer(self) -> int:
         """Each lane's stack pointer, for `alloca` and recursion."""

@@ -46,14 +46,14 @@ class Recorder:
                 continue
             chosen = mask if what.guard is None else self.chosen(chunk, what, mask)
             chunk.access = None
-            if chunk.meter is not None:
-                chunk.meter.begin(chunk, what)
+            for observer in chunk.observers:
+                observer.begin(chunk, what)
             operation(chunk)
-            if chunk.meter is not None:
-                chunk.meter.settle(what.instruction.start)
+            for observer in chunk.observers:
+                observer.settle(chunk, what)
             note(part, what, chosen, [registers[write[1]] for write in what.writes], chunk.access, "")
-        if chunk.meter is not None:
-            chunk.meter.end(chunk, code)
+        for observer in chunk.observers:
+            observer.end(chunk, code)
         if code.ending is not None:
             ending = code.terminator
             waits = isinstance(ending, Barrier) and ending.action != "arrive"

@@ -34,6 +34,11 @@ def space_of(form: Form) -> str:
     return _SPACES.get(form["space"], form["space"])
 
 
+def _order(form: Form, usual: str = "weak") -> tuple[str, str]:
+    """The memory order and the scope of an access."""
+    return form["semantics"] or usual, form["scope"] or "gpu"
+
+
 def _elements(low: Lowering, instruction: Instruction, form: Form, operand: Operand) -> tuple[tuple[Operand, ...], int]:
     """The registers of a scalar or vector operand, and the bytes of the whole access."""
     count = int(form["vector"][1:] or 1)
@@ -57,7 +62,7 @@ def load(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
     variable = _parameter(low, names, instruction.operands[1])
     if variable is not None:
         return _load_variable(variable, writers, type_)
-    space, site = space_of(form), low.program.access_site(instruction.line, size, "load")
+    space, site = space_of(form), low.program.access_site(instruction.line, size, "load", *_order(form))
     address = low.address(instruction, form, names, instruction.operands[1], space)
     if space == "param" and isinstance(instruction.operands[1], Address):
         symbol = instruction.operands[1].base
@@ -176,7 +181,7 @@ def store(low: Lowering, instruction: Instruction, form: Form, names: Names) -> 
     variable = _parameter(low, names, instruction.operands[0])
     if variable is not None:
         return _store_variable(variable, readers, type_)
-    space, site = space_of(form), low.program.access_site(instruction.line, size, "store")
+    space, site = space_of(form), low.program.access_site(instruction.line, size, "store", *_order(form))
     address = low.address(instruction, form, names, instruction.operands[0], space)
     if len(readers) == 1:
         read = readers[0]
@@ -210,7 +215,9 @@ def atomic(low: Lowering, instruction: Instruction, form: Form, names: Names) ->
     type_ = form.type
     space, site = (
         space_of(form),
-        low.program.access_site(instruction.line, type_.bytes, f"atomic_{_NAMES.get(form['op'], form['op'])}"),
+        low.program.access_site(
+            instruction.line, type_.bytes, f"atomic_{_NAMES.get(form['op'], form['op'])}", *_order(form, "relaxed")
+        ),
     )
     address = low.address(instruction, form, names, operands[0], space)
     readers = [low.reader(instruction, form, names, operand, type_) for operand in operands[1 : 1 + count]]

@@ -96,7 +96,7 @@ def warpgroup_matrix(low: Lowering, instruction: Instruction, form: Form, names:
     signs = (flags + [1, 1])[:2]
     transposed = flags[2:] if len(flags) == 4 else [0, *flags[2:]] if from_registers else flags[2:]
     turned = (transposed + [0, 0])[:2]
-    site = low.program.access_site(instruction.line, _ELEMENT_BYTES.get(b, 1), "load")
+    site = low.program.access_site(instruction.line, _ELEMENT_BYTES.get(b, 1), "load", "multiply")
     result, a_fragment = group_accumulator(n), left(16, k, a)
 
     def run(chunk: Chunk) -> None:

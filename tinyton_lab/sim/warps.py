@@ -28,7 +28,7 @@ def warp(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
     function: Any = form.row.run(form) if form.row.run else None
     if isinstance(function, TwoResults):
         function = function.both
-    readers = [slot_reader(source) for source in sources]
+    readers = low.sources = [slot_reader(source) for source in sources]
     writers = [low.writer(target[0], target[1]) if target else None for target in targets]
 
     def run(chunk: Chunk) -> None:
@@ -53,9 +53,9 @@ def member_mask(low: Lowering, instruction: Instruction, form: Form, names: Name
     if place is None:
         every = np.asarray(np.uint32(0xFFFFFFFF))
         return lambda registers: every
-    written = len(low.writes)
+    written, seen = len(low.writes), len(low.reads)
     read = low.reader(instruction, form, names, instruction.operands[place], form.type_of(roles[place]) or form.type)
-    del low.writes[written:]
+    del low.writes[written:], low.reads[seen:]
     return read
 
 
