@@ -98,14 +98,12 @@ log = function("log", logarithm.log, approx_log, doc="Natural logarithm; -inf fo
 log2 = function(
     "log2", logarithm.log2, _approx("llvm.nvvm.lg2.approx.f"), doc="Logarithm to base 2; exact for powers of two."
 )
-sin = function(
-    "sin", trigonometry.sin, _approx("llvm.nvvm.sin.approx.f"), doc="Sine of x in radians; f64 is reduced up to 2**48."
-)
+sin = function("sin", trigonometry.sin, _approx("llvm.nvvm.sin.approx.f"), doc="Sine of x in radians, however large.")
 cos = function(
     "cos",
     trigonometry.cos,
     _approx("llvm.nvvm.cos.approx.f"),
-    doc="Cosine of x in radians; f64 is reduced up to 2**48.",
+    doc="Cosine of x in radians, however large.",
 )
 tanh = function("tanh", exponential.tanh, approx_tanh, doc="Hyperbolic tangent.")
 erf = function("erf", error_function.erf, doc="Error function.")

@@ -1,4 +1,4 @@
-"""How sin and cos are spelled in exact ops (f32: at most 1 ulp; f64: 2 ulp up to 2**48). Minimax fits of our own."""
+"""How sin and cos are spelled in exact ops (f32: at most 1 ulp; f64: 2 ulp). Minimax fits of our own."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tinyton_lab.ops.elementwise import (
     select,
     sub,
 )
+from tinyton_lab.ops.large_angles import remainder_of_large
 
 # Bits of 2/pi in four pieces of 29, 29, 29 and 53 bits. The second and third set start further right, for numbers from
 # 2**43 and 2**86 on: what is left out there contributes multiples of 4, that is whole turns.
@@ -54,6 +55,7 @@ COSINE = (
 SINE_NARROW = -0.16666666641525735, 0.008333329373986209, -0.00019839330955457777, 2.7182741048397544e-06
 COSINE_NARROW = 0.04166666662265316, -0.0013888883738049536, 2.4799515891533984e-05, -2.7209892973596463e-07
 TINY = 2.0**-13  # below, sin x rounds to x
+LARGE = 2.0**40
 
 
 def sin(a: Arithmetic, x: Any) -> Any:
@@ -71,14 +73,13 @@ def _quarter(a: Arithmetic, x: Any, turn: int) -> Any:
     """The sine of ``x + turn pi/2``."""
     dtype = a.dtype(x)
     narrow = dtype.bits == 32
-    quarter, r, rest = _remainder_narrow(a, x) if narrow else _remainder_wide(a, x)
-    z = a(mul, r, r)
-    cube = a(mul, z, r)
+    quarter, r, rest = _remainder_narrow(a, x) if narrow else quarter_and_rest(a, x)
     if narrow:
-        sine = a(fma, cube, polynomial(a, z, SINE_NARROW), r)
+        z = a(mul, r, r)
+        sine = a(fma, a(mul, z, r), polynomial(a, z, SINE_NARROW), r)
         cosine = a(fma, a(mul, z, z), polynomial(a, z, COSINE_NARROW), a(fma, z, -0.5, 1.0))
     else:
-        sine, cosine = _sine(a, r, rest, z, cube), _cosine(a, r, rest, z)
+        sine, cosine = (a(add, *pair(a, r, rest)) for pair in (small_sine, small_cosine))
     quarter = a(and_, quarter, 3) if not turn else a(and_, a(add, quarter, 1), 3)
     odd = a(ne, a(and_, quarter, 1), 0)
     value = a(select, odd, cosine, sine)
@@ -86,19 +87,20 @@ def _quarter(a: Arithmetic, x: Any, turn: int) -> Any:
     return a(cast, value, to=dtype, rounding=None) if narrow else value
 
 
-def _sine(a: Arithmetic, r: Any, rest: Any, z: Any, cube: Any) -> Any:
-    """sin(r + rest): the rest is below half an ulp of r."""
-    tail = a(fma, cube, polynomial(a, z, SINE), a(mul, rest, a(fma, z, -0.5, 1.0)))
-    return a(add, r, tail)
+def small_sine(a: Arithmetic, r: Any, rest: Any) -> tuple[Any, Any]:
+    """sin(r + rest) as a sum of two, up to a quarter of pi: the rest is below half an ulp of r."""
+    z = a(mul, r, r)
+    return r, a(fma, a(mul, z, r), polynomial(a, z, SINE), a(mul, rest, a(fma, z, -0.5, 1.0)))
 
 
-def _cosine(a: Arithmetic, r: Any, rest: Any, z: Any) -> Any:
-    """cos(r + rest) as 1 - z/2 with what that rounding lost, and the smaller terms."""
+def small_cosine(a: Arithmetic, r: Any, rest: Any) -> tuple[Any, Any]:
+    """cos(r + rest) as 1 - z/2, and what that rounding lost with the smaller terms."""
+    z = a(mul, r, r)
     half = a(mul, z, 0.5)
     head = a(sub, 1.0, half)
     lost = a(sub, a(sub, 1.0, head), half)
     lost = a(sub, lost, a(fma, r, rest, a(mul, a(fma, r, r, a(neg, z)), 0.5)))
-    return a(add, head, a(fma, a(mul, z, z), polynomial(a, z, COSINE), lost))
+    return head, a(fma, a(mul, z, z), polynomial(a, z, COSINE), lost)
 
 
 def _remainder_narrow(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
@@ -119,6 +121,14 @@ def _remainder_narrow(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
 
 def _modulo_four(a: Arithmetic, x: Any) -> Any:
     return a(fma, a(round_even, a(mul, x, 0.25)), -4.0, x)
+
+
+def quarter_and_rest(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
+    """The quarter turn an f64 lies in (an i64, modulo 4), and its remainder by pi/2 in two parts."""
+    large = a(ge, a(abs_, x), LARGE)
+    found = zip(remainder_of_large(a, x), _remainder_wide(a, x), strict=True)
+    quarter, r, rest = (a(select, large, far, near) for far, near in found)
+    return quarter, r, rest
 
 
 def _remainder_wide(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
