@@ -128,7 +128,7 @@ def fma64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
     result, rest = two_sum(vh, z)
     if rounding != "rn":
         result = step_by_error(result, rest, rounding)
-    plain = a * b + c
+    plain = np.where(np.isfinite(a) & np.isfinite(b) & np.isinf(c), c, a * b + c)
     size = np.abs(ph)
     safe = (size < 1e300) & (size > 1e-250) & (np.abs(c) < 1e300) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290)
     zero = (ph == 0) & ((a == 0) | (b == 0))
