@@ -14,6 +14,7 @@ from tinyton_lab.ir.core import Block
 from tinyton_lab.ir.types import Pointer
 from tinyton_lab.language import semantic
 from tinyton_lab.language.emission import describe, is_number, number, to_value
+from tinyton_lab.language.structure import alike, parts_of, remade, spelled
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
@@ -64,9 +65,9 @@ class Merge:
         """
         if x is y or (not isinstance(x, TileValue) and not isinstance(y, TileValue) and same_constant(x, y)):
             return lambda handles: x
-        if isinstance(x, tuple) and isinstance(y, tuple) and len(x) == len(y):
-            parts = [self.plan(what, a, b, notes) for a, b in zip(x, y)]
-            return lambda handles: tuple(part(handles) for part in parts)
+        if alike(x, y):
+            parts = [self.plan(what, a, b, notes) for a, b in zip(parts_of(x) or (), parts_of(y) or ())]
+            return lambda handles: remade(x, [part(handles) for part in parts])
         if not all(isinstance(value, TileValue) or is_number(value) for value in (x, y)):
             raise self.fault(what, x, y, notes)
         a, b = agree(x, y)
@@ -106,8 +107,9 @@ def fits(value: Any, scalar: TileValue) -> bool:
 
 def kind_of(value: Any) -> str:
     """Say what a value is, for messages about two that differ."""
-    if isinstance(value, TileValue):
-        return spell(value.tile)
+    spelling = spelled(value)
+    if spelling is not None:
+        return spelling
     if isinstance(value, tuple):
         return f"a tuple ({', '.join(kind_of(item) for item in value)})"
     return describe(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from tinyton_lab.ir.types import Tile
 from tinyton_lab.language import core, semantic
 from tinyton_lab.language.emission import is_number, number, static, to_value, unwrap
 from tinyton_lab.language.shapes import broadcast_to
+from tinyton_lab.language.structure import Structure, alike, parts_of, remade
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
@@ -94,7 +95,8 @@ class Carried:
         return found
 
     def _leaves(self, name: str, after: Any, count: int) -> list[Any]:
-        leaves = flatten(after, weak=True) if carries(after) else []
+        fits = carries(after) and (not isinstance(after, Structure) or alike(self.starts[name], after))
+        leaves = flatten(after, weak=True) if fits else []
         if len(leaves) != count:
             raise self._changed(name, self.starts[name], after)
         return leaves
@@ -152,20 +154,23 @@ def with_widening(frame: Frame, lower: Callable[[], None]) -> None:
 
 
 def carries(value: Any) -> bool:
-    """Whether a loop can carry a value: scalars, tiles, numbers, and tuples of those."""
-    if isinstance(value, tuple):
-        return bool(value) and all(carries(item) for item in value)
+    """Whether a loop can carry a value: scalars, tiles, numbers, and tuples and structures of those."""
+    parts = parts_of(value)
+    if parts is not None:
+        return bool(parts) and all(carries(item) for item in parts)
     return isinstance(value, TileValue) or is_number(value)
 
 
 def flatten(value: Any, weak: bool = False) -> list[Any]:
-    if isinstance(value, tuple):
-        return [leaf for item in value for leaf in flatten(item, weak)]
+    parts = parts_of(value)
+    if parts is not None:
+        return [leaf for item in parts for leaf in flatten(item, weak)]
     return [value if weak or isinstance(value, TileValue) else to_value(value)]
 
 
-def rebuild(like: Any, leaves: Any) -> Any:
-    return tuple(rebuild(item, leaves) for item in like) if isinstance(like, tuple) else next(leaves)
+def rebuild(like: Any, leaves: Iterator[Any]) -> Any:
+    parts = parts_of(like)
+    return next(leaves) if parts is None else remade(like, [rebuild(item, leaves) for item in parts])
 
 
 @dataclass(frozen=True, slots=True)

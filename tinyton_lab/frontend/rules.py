@@ -10,6 +10,7 @@ from typing import Any
 from tinyton_lab.language import semantic
 from tinyton_lab.language.emission import is_number, to_value
 from tinyton_lab.language.semantic import BINARY, COMPARE
+from tinyton_lab.language.structure import remade
 from tinyton_lab.language.value import TileValue
 
 Binary = Callable[[Any, Any], TileValue]
@@ -41,7 +42,7 @@ def comparison(name: str) -> Binary:
 def typed(value: Any) -> Any:
     """A number that gets a name becomes a scalar of the kernel with a dtype; its value stays known."""
     if isinstance(value, tuple):
-        return tuple(typed(item) for item in value)
+        return remade(value, [typed(item) for item in value])
     return to_value(value) if is_number(value) else value
 
 

@@ -47,6 +47,14 @@ from tinyton_lab.language.atomics import (
     atomic_xchg,
     atomic_xor,
 )
+from tinyton_lab.language.blocks import (
+    advance,
+    load_tensor_descriptor,
+    make_block_ptr,
+    make_tensor_descriptor,
+    store_tensor_descriptor,
+    tensor_descriptor,
+)
 from tinyton_lab.language.core import (
     PropagateNan,
     abs,
@@ -132,18 +140,19 @@ dtype = DType
 pi32_t = pointer_type(int32)
 
 __all__ = [
-    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin", "associative_scan",
+    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "advance", "arange", "argmax", "argmin", "associative_scan",
     "assume", "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg",
     "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast", "cat", "cdiv",
     "ceil", "clamp", "condition", "constexpr", "core", "cos", "cumprod", "cumsum", "debug_barrier", "device_assert",
     "device_print", "div_rn", "dot", "dtype", "erf", "exp", "exp2", "expand_dims", "extra", "fdiv", "flip", "float16",
     "float32", "float64", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma",
     "full", "gather", "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8", "interleave",
-    "join", "load", "log", "log2", "logical_and", "logical_or", "map_elementwise", "math", "max", "max_constancy",
+    "join", "load", "load_tensor_descriptor", "log", "make_block_ptr", "make_tensor_descriptor",
+    "log2", "logical_and", "logical_or", "map_elementwise", "math", "max", "max_constancy",
     "max_contiguous", "maximum", "min", "minimum", "mul", "multiple_of", "num_programs", "pair_uniform_to_normal",
     "permute", "philox", "philox_impl", "pi32_t", "pointer_type", "program_id", "rand", "rand4x", "randint",
     "randint4x", "randn", "randn4x", "range", "ravel", "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin",
     "softmax", "sort", "split", "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range",
-    "store", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "topk", "trans", "uint16", "uint32", "uint64",
+    "store", "store_tensor_descriptor", "tensor_descriptor", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "topk", "trans", "uint16", "uint32", "uint64",
     "uint8", "uint_to_uniform_float", "umulhi", "unsqueeze", "view", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

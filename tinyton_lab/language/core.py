@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.base.protocol import Constexpr
-from tinyton_lab.language import memory, products, reductions, semantic, shapes
+from tinyton_lab.language import blocks, memory, products, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import (
     effect,
@@ -111,11 +111,13 @@ def load(
 ) -> TileValue:
     """Read memory at a pointer or a tile of pointers.
 
-    Elements whose `mask` is False are not read: they are `other`, or 0. `cache_modifier`, `eviction_policy` and
-    `volatile` hint at caching.
+    Elements whose `mask` is False are not read: they are `other`, or 0. Of a block pointer, elements outside the tensor
+    along the axes in `boundary_check` are 0, or NaN with ``padding_option="nan"``. `cache_modifier`, `eviction_policy`
+    and `volatile` hint at caching.
     """
-    _no_boundary(boundary_check)
-    return memory.load(pointer, mask, other, memory.hints("load", cache_modifier, eviction_policy, volatile))
+    attrs = memory.hints("load", cache_modifier, eviction_policy, volatile)
+    block = _block(pointer, mask, other, boundary_check)
+    return block.loaded(boundary_check, padding_option, attrs) if block else memory.load(pointer, mask, other, attrs)
 
 
 @builtin
@@ -129,15 +131,24 @@ def store(
 ) -> None:
     """Write memory at a pointer or a tile of pointers; elements whose `mask` is False are not written.
 
-    The value is converted to the dtype pointed to.
+    The value is converted to the dtype pointed to. Elements of a block pointer outside the tensor along the axes in
+    `boundary_check` are not written.
     """
-    _no_boundary(boundary_check)
-    memory.store(pointer, value, mask, memory.hints("store", cache_modifier, eviction_policy))
+    attrs = memory.hints("store", cache_modifier, eviction_policy)
+    block = _block(pointer, mask, None, boundary_check)
+    block.stored(value, boundary_check, attrs) if block else memory.store(pointer, value, mask, attrs)
 
 
-def _no_boundary(boundary_check: Any) -> None:
+def _block(pointer: Any, mask: Any, other: Any, boundary_check: Any) -> blocks.block_pointer | None:
+    """The block pointer of an access, None for a tile of pointers. Raises TT2005 for what belongs to the other."""
+    block = unwrap(pointer)
+    if isinstance(block, blocks.block_pointer):
+        if unwrap(mask) is not None or unwrap(other) is not None:
+            raise fault("TT2005", what="`mask` and `other` belong to tiles of pointers; a block has `boundary_check`")
+        return block
     if static(boundary_check, "boundary_check"):
         raise fault("TT2005", what="`boundary_check` belongs to block pointers; use a mask with a tile of pointers")
+    return None
 
 
 # Shapes

@@ -251,6 +251,14 @@ kernel[(1,)](np.zeros(32, np.float32))
 """,
     ),
     Fault(
+        "TT2050",
+        "No such block",
+        "a block of a tensor cannot be made or used with {what}",
+        "give integers, one per axis, and a value of the block's shape",
+        "Block pointers and tensor descriptors have an extent, a stride, an offset and a block length for each axis.",
+        _kernel("b = tl.make_block_ptr(x, (8, 8), (8,), (0, 0), (4, 4), (1, 0))\ntl.store(b, 1.0)"),
+    ),
+    Fault(
         "TT2040",
         "Matrices without a product",
         "{x} and {y} have no matrix product",
