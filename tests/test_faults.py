@@ -23,6 +23,7 @@ PARTS = {
     "TT4": faults.runtime,
     "TT5": faults.engine,
     "TT6": faults.ptx,
+    "TT604": faults.sanitizer,
     "TT8": faults.lab,
     "TT9": faults.internal,
 }

@@ -16,6 +16,7 @@ from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.knobs import AS_TRITON
 from tinyton_lab.catalogue import text as example
 from tinyton_lab.kernel import Kernel, Launch, jit
+from tinyton_lab.kernel.bundles import TensorDescriptor
 from tinyton_lab.kernel.inspection import complete, doctor, inspect, inspect_signature, trace
 from tinyton_lab.kernel.launch import backend
 from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl.load
@@ -27,6 +28,7 @@ __all__ = [
     "Config",
     "Kernel",
     "Launch",
+    "TensorDescriptor",
     "TinytonError",
     "__version__",
     "autotune",

@@ -12,7 +12,7 @@ from tinyton_lab.base.options import Options
 from tinyton_lab.base.protocol import DeviceFunction
 from tinyton_lab.base.source import Span
 from tinyton_lab.base.targets import CPU, Target
-from tinyton_lab.frontend import ArgumentType, Constant
+from tinyton_lab.frontend import ArgumentType, Constant, Runtime
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.text import print_function
 from tinyton_lab.ops.roots import written_parameters
@@ -77,7 +77,7 @@ def read(function: DeviceFunction, name: str) -> Compilation:
 
 
 def _new(request: Request) -> Compilation:
-    signature = tuple((n, str(a.tile)) for n, a in request.arguments.items() if not isinstance(a, Constant))
+    signature = tuple((n, str(a.tile)) for n, a in request.arguments.items() if isinstance(a, Runtime))
     constants = tuple((n, repr(a.value)) for n, a in request.arguments.items() if isinstance(a, Constant))
     options = request.options
     return Compilation(request.name, str(options.target), signature, constants, options.shown())

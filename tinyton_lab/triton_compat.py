@@ -31,6 +31,7 @@ from tinyton_lab import language, tune
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.targets import DEFAULT_GPU
 from tinyton_lab.kernel import Kernel, Launch, Launchable, jit
+from tinyton_lab.kernel.bundles import TensorDescriptor
 from tinyton_lab.language.builtin import constexpr_function
 from tinyton_lab.language.library import next_power_of_2
 from tinyton_lab.runtime.buffers import tensor_array
@@ -210,26 +211,6 @@ def assert_close(x: Any, y: Any, atol: float = 1e-2, rtol: float = 1e-2, err_msg
     """Raise AssertionError unless two arrays or tensors agree, element by element."""
     seen, wanted = (np.asarray(each.tolist() if hasattr(each, "tolist") else each) for each in (x, y))
     np.testing.assert_allclose(seen, wanted, rtol=rtol, atol=atol, err_msg=err_msg, equal_nan=True)
-
-
-@dataclass
-class TensorDescriptor:
-    """A view of memory that kernels read and write in blocks of `block_shape`."""
-
-    base: Any
-    shape: Sequence[int]
-    strides: Sequence[int]
-    block_shape: Sequence[int]
-    padding: str = "zero"
-    round_f32_to_tf32: bool = False
-
-    @staticmethod
-    def from_tensor(
-        tensor: Any, block_shape: Sequence[int], padding: str = "zero", round_f32_to_tf32: bool = False
-    ) -> TensorDescriptor:
-        return TensorDescriptor(
-            tensor, list(tensor.shape), list(tensor.stride()), list(block_shape), padding, round_f32_to_tf32
-        )
 
 
 # Settings that host code reads; setting them changes nothing.

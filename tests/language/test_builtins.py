@@ -157,6 +157,6 @@ atomic_min atomic_or atomic_xchg atomic_xor bitonic_merge cat cumprod cumsum fli
 map_elementwise pair_uniform_to_normal philox philox_impl rand rand4x randint randint4x randn randn4x sort split
 squeeze topk uint_to_uniform_float unsqueeze extra inline_asm_elementwise load_tensor_descriptor
 store_tensor_descriptor make_tensor_descriptor tensor_descriptor atomic_load atomic_poll atomic_store const
-constexpr_type dot_scaled make_block_ptr slice target_info tuple expect_zero void
+dot_scaled make_block_ptr slice target_info tuple expect_zero constexpr_type void
 """
-LATER = PUBLIC[PUBLIC.index("load_tensor_descriptor") :]
+LATER = PUBLIC[PUBLIC.index("constexpr_type") :]

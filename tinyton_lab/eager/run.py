@@ -6,7 +6,7 @@ import ast
 import builtins
 import operator
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from types import CodeType, FunctionType
 from typing import Any, Protocol
@@ -54,11 +54,13 @@ def run(
     arguments: Mapping[str, Any],
     types: Mapping[str, Tile],
     rules: Rules,
+    bundles: Sequence[tuple[str, Bundle]] = (),
 ) -> None:
     """Run `function` for every program of `grid`, one after another.
 
     `arguments` maps each parameter to its value: buffers for pointers, numbers for scalars, anything for what is known
-    at compile time; `types` has the type of each parameter that is not. Faults are located in the kernel's text.
+    at compile time; `types` has the type of each parameter that is not; `bundles` tells which of them make one. Faults
+    are located in the kernel's text.
     """
     given = {name: type for name, type in types.items() if arguments[name] is not None}
     shell = Function(function.function.__name__, [Parameter(name, type) for name, type in given.items()])
@@ -73,9 +75,26 @@ def run(
     try:
         for program in range(prod(grid)):
             runtime.emitter.start(program)
-            body(**bound)
+            body(**_bundled(bound, bundles))
     finally:
         EMITTER.reset(token)
+
+
+def _bundled(bound: Mapping[str, Any], bundles: Sequence[tuple[str, Bundle]]) -> dict[str, Any]:
+    """The arguments by the names that the kernel knows: what was taken apart is put together."""
+    values = dict(bound)
+    for name, bundle in bundles:
+        values[name] = bundle.build([values.pop(part) for part in bundle.parts])
+    return values
+
+
+class Bundle(Protocol):
+    """An argument made of others: `build` makes it of the values of the arguments named `parts`."""
+
+    @property
+    def parts(self) -> tuple[str, ...]: ...
+    @property
+    def build(self) -> Callable[[Sequence[Any]], Any]: ...
 
 
 _CODE: weakref.WeakKeyDictionary[Callable[..., Any], tuple[CodeType, Source]] = weakref.WeakKeyDictionary()

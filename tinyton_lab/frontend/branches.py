@@ -63,11 +63,13 @@ class Merge:
 
         Raises TT2026 naming `what` where they do not fit.
         """
-        if x is y or (not isinstance(x, TileValue) and not isinstance(y, TileValue) and same_constant(x, y)):
+        if x is y:
             return lambda handles: x
         if alike(x, y):
             parts = [self.plan(what, a, b, notes) for a, b in zip(parts_of(x) or (), parts_of(y) or ())]
             return lambda handles: remade(x, [part(handles) for part in parts])
+        if not isinstance(x, TileValue) and not isinstance(y, TileValue) and same_constant(x, y):
+            return lambda handles: x
         if not all(isinstance(value, TileValue) or is_number(value) for value in (x, y)):
             raise self.fault(what, x, y, notes)
         a, b = agree(x, y)

@@ -14,7 +14,7 @@ from tinyton_lab.frontend.emitter import IrEmitter
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.frontend.reached import Reached
 from tinyton_lab.frontend.rules import Rules
-from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
+from tinyton_lab.frontend.signature import ArgumentType, Bundle, Constant, Runtime
 from tinyton_lab.frontend.source_ast import ParsedFunction, parse
 from tinyton_lab.frontend.statements import Returned, execute
 from tinyton_lab.frontend.tiny_ton_rules import DIALECTS
@@ -119,9 +119,9 @@ def lower(
     attrs = {"num_warps": 4, "dialect": function.dialect, **(options or {})}
     lowering = Lowering(Function(parsed.name, parameters, attrs), DIALECTS[function.dialect])
     frame = Frame(lowering, parsed, None)
-    _bind_arguments(frame, arguments)
     token = EMITTER.set(lowering.emitter)
     try:
+        _bind_arguments(frame, arguments)
         with depth_limited(parsed.span(parsed.node), parsed.name):
             returned = lowering.body(frame)
     finally:
@@ -135,7 +135,9 @@ def _bind_arguments(frame: Frame, arguments: Mapping[str, ArgumentType]) -> None
     values = dict(zip(arguments_at_run_time(arguments), frame.context.emitter.function.body.args, strict=True))
     for name, given in arguments.items():
         node = frame.parsed.argument_node(name)
-        if isinstance(given, Constant):
+        if isinstance(given, Bundle):
+            frame.bind(name, given.build([frame.names[part] for part in given.parts]), node)
+        elif isinstance(given, Constant):
             frame.bind(name, unwrap(given.value), node)
         elif given.known is not None:
             frame.bind(name, make(given.tile, known=given.known), node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,4 +29,12 @@ class Constant:
     value: Any
 
 
-ArgumentType = Runtime | Constant
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """An argument made of others: `build` makes it of the values of the arguments named `parts`."""
+
+    parts: tuple[str, ...]
+    build: Callable[[Sequence[Any]], Any]
+
+
+ArgumentType = Runtime | Constant | Bundle

@@ -18,6 +18,7 @@ from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr, DeviceFunction
 from tinyton_lab.frontend.signature import ArgumentType, Constant, Runtime
 from tinyton_lab.ir.types import Pointer, Tile
+from tinyton_lab.kernel.bundles import is_bundle
 from tinyton_lab.kernel.parameters import KernelParameter
 from tinyton_lab.runtime.buffers import element_dtype, is_tensor, numpy_address
 
@@ -89,6 +90,8 @@ def launch_key(
 ) -> tuple[Hashable, list[int]]:
     """The key of a launch, and the addresses of its numpy arrays in order (found on the way).
 
+    The key is None where an argument must be taken apart first.
+
     Every launch comes by here: the common types are told apart in line, without a call. `constexprs` says which
     parameters are compile-time.
     """
@@ -114,6 +117,8 @@ def launch_key(
             break
     else:
         return tuple(parts), addresses
+    if any(is_bundle(parameter, value) for parameter, value in zip(parameters, values)):
+        return None, []
     keys = [argument_key(kernel, parameter, value) for parameter, value in zip(parameters, values)]
     return (*parts[:2], *keys), [numpy_address(value) for value in values if type(value) is ndarray]
 

@@ -12,11 +12,13 @@ from tinyton_lab.base import events
 from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.source import Source
 from tinyton_lab.frontend import parse
+from tinyton_lab.frontend.signature import Bundle
 from tinyton_lab.kernel.arguments import launch_key
+from tinyton_lab.kernel.bundles import Plan, flattened, is_bundle, plan
 from tinyton_lab.kernel.grid import Grid, read_grid
 from tinyton_lab.kernel.launch import Launch, Launchable, choose_engine
 from tinyton_lab.kernel.options import read_options
-from tinyton_lab.kernel.parameters import Binder, read_parameters
+from tinyton_lab.kernel.parameters import Binder, KernelParameter, read_parameters
 from tinyton_lab.kernel.specialisation import Specialisation
 from tinyton_lab.record.stage import Compilation
 
@@ -27,6 +29,8 @@ class Kernel(Launchable):
     `function` is the Python function, `dialect` what language it speaks, `compilations` every record made so far (the
     latest last). Safe to launch from several threads.
     """
+
+    bundles: tuple[tuple[str, Bundle], ...] = ()
 
     def __init__(self, function: Callable[..., Any], dialect: str = "triton", **options: Any) -> None:
         self.function, self.dialect = function, dialect
@@ -41,6 +45,7 @@ class Kernel(Launchable):
         self._binder = Binder(self.name, self.parameters)
         self._constexprs = tuple(parameter.constexpr for parameter in self.parameters)
         self._cache: dict[Hashable, Specialisation] = {}
+        self._flat: dict[Hashable, FlatKernel] = {}
         self._lock = threading.RLock()
         events.kernel_defined(self)
 
@@ -80,12 +85,22 @@ class Kernel(Launchable):
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
         """The record for the arguments of a launch; compiles if need be. A parameter may have any name."""
         values, options = self._binder.bind(args, kwargs)
-        return self._specialise(values, options, choose_engine(options.get("backend"))).compilation
+        engine = choose_engine(options.get("backend"))
+        if any(map(is_bundle, self.parameters, values)):
+            flat = flat_values(self.parameters, values)
+            return self._flattened(values)._specialise(flat, options, engine).compilation
+        return self._specialise(values, options, engine).compilation
 
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Launch:
         values, options = self._binder.bind(args, kwargs)
+        return self._launch_bound(grid, values, options)
+
+    def _launch_bound(self, grid: Any, values: Sequence[Any], options: dict[str, Any]) -> Launch:
         engine = choose_engine(options.get("backend") if options else None)
         key, addresses = launch_key(self.name, self.parameters, self._constexprs, values, engine)
+        if key is None:
+            grid = grid(self._meta(values, options)) if callable(grid) else grid
+            return self._flattened(values)._launch_bound(grid, flat_values(self.parameters, values), options)
         specialisation = self._cache.get(key if not options else (key, _options_key(options)))
         if specialisation is None or not specialisation.fresh():
             specialisation = self._specialise(values, options, engine)
@@ -97,6 +112,19 @@ class Kernel(Launchable):
         if events.LISTENERS:
             events.kernel_launched(self, result)
         return result
+
+    def _flattened(self, values: Sequence[Any]) -> FlatKernel:
+        """The kernel that takes the parts of these arguments instead of tuples and descriptors."""
+        plans = [
+            plan(parameter.name, value) if is_bundle(parameter, value) else Plan((parameter,), (), None)
+            for parameter, value in zip(self.parameters, values, strict=True)
+        ]
+        key = tuple(each.key for each in plans)
+        with self._lock:
+            found = self._flat.get(key)
+            if found is None:
+                found = self._flat[key] = FlatKernel(self, plans)
+        return found
 
     def _meta(self, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         return {**options, **dict(zip(self._binder.names, values, strict=True))}
@@ -131,6 +159,26 @@ class Kernel(Launchable):
         """Bind arguments by name; the second dict holds launch options."""
         values, options = self._binder.bind(args, kwargs)
         return dict(zip(self._binder.names, values, strict=True)), options
+
+
+class FlatKernel(Kernel):
+    """A kernel whose tuples and descriptors are taken apart: the parts are parameters of their own."""
+
+    def __init__(self, kernel: Kernel, plans: Sequence[Plan]) -> None:
+        vars(self).update(vars(kernel))
+        self.parameters = tuple(parameter for each in plans for parameter in each.parameters)
+        self.bundles = tuple(bundle for each in plans for bundle in each.bundles)
+        self._binder = Binder(self.name, self.parameters)
+        self._constexprs = tuple(parameter.constexpr for parameter in self.parameters)
+        self._cache = {}
+
+
+def flat_values(parameters: Sequence[KernelParameter], values: Sequence[Any]) -> list[Any]:
+    """One value per parameter of the flat kernel."""
+    found: list[Any] = []
+    for parameter, value in zip(parameters, values, strict=True):
+        found += flattened(value) if is_bundle(parameter, value) else [value]
+    return found
 
 
 def _options_key(options: Mapping[str, Any]) -> Hashable:

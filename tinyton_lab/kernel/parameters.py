@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType, of_short
 from tinyton_lab.base.protocol import Constexpr, DeviceFunction
+from tinyton_lab.frontend.signature import Bundle
 
 LAUNCH_OPTIONS = frozenset(
     {
@@ -28,6 +29,7 @@ class KernelShape(DeviceFunction, Protocol):
 
     name: str
     parameters: tuple[KernelParameter, ...]
+    bundles: tuple[tuple[str, Bundle], ...]
 
 
 @dataclass(frozen=True, slots=True)

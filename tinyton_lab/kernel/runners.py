@@ -96,7 +96,7 @@ def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation
 
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         bound = {n: _argument(kernel.name, n, v, written) if n in types else v for n, v in zip(names, values)}
-        eager.run(request.function, grid, bound, types, DIALECTS[request.function.dialect])
+        eager.run(request.function, grid, bound, types, DIALECTS[request.function.dialect], kernel.bundles)
         return Launch(compilation, "eager")
 
     return run

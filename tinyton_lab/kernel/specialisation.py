@@ -61,4 +61,4 @@ def request_for(kernel: KernelShape, values: Mapping[str, Any], options: Options
     arguments = {
         parameter.name: describe(kernel.name, parameter, values[parameter.name]) for parameter in kernel.parameters
     }
-    return compiler.Request(kernel, kernel.name, arguments, options)
+    return compiler.Request(kernel, kernel.name, {**arguments, **dict(kernel.bundles)}, options)

@@ -78,6 +78,21 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = None, scope: Any = N
     return emit(ops.compare_exchange, where, broadcast_to(expected, where.shape), value, **_order(sem, scope))
 
 
+@builtin
+def atomic_load(pointer: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> TileValue:
+    """Read elements of memory, each undivided; masked-off ones are left alone and give 0."""
+    _, element = memory.pointers(pointer)
+    # Neither changes any value: x | 0 is x, and so is x + -0.0.
+    kind, nothing = ("add", -0.0) if element.element.kind == "float" else ("or", 0)
+    return update(kind, pointer, nothing, mask, sem, scope)
+
+
+@builtin
+def atomic_store(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> None:
+    """Write elements of memory, each undivided; masked-off ones are left alone."""
+    update("exchange", pointer, val, mask, sem, scope)
+
+
 def update(kind: str, pointer: Any, value: Any, mask: Any, sem: Any, scope: Any) -> TileValue:
     """An atomic access of one kind. Raises TT2013 for a dtype it does not take, TT2020 for an unknown order."""
     where, element = _target(kind, pointer)

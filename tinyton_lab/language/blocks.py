@@ -15,7 +15,6 @@ from tinyton_lab.language.structure import Structure
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue
 
-
 PADDINGS = ("", "zero", "nan")
 HIGHEST_RANK = 5
 Values = tuple[TileValue, ...]
@@ -230,9 +229,18 @@ def _integer(value: Any, what: str, dtype: DType | None) -> TileValue:
     plain = semantic.operand(value)
     scalar = to_value(plain) if isinstance(plain, TileValue) or isinstance(plain, int) else None
     if scalar is None or scalar.shape or scalar.tile.is_pointer or scalar.element.kind == "float":
-        raise fault("TT2050", what=f"{describe(plain) if scalar is None else spell(scalar.tile)} where {what} is wanted")
+        given = describe(plain) if scalar is None else spell(scalar.tile)
+        raise fault("TT2050", what=f"{given} where {what} is wanted")
     dtype = dtype or scalar.element
     return number(scalar.known, dtype) if scalar.known is not None else semantic.convert(scalar, dtype)
+
+
+def strides_of(values: Any, rank: int) -> Values:
+    """The strides of a descriptor: the last one is 1. Raises TT2050."""
+    steps = integers(values, "a stride", rank, dtypes.int64)
+    if steps[-1].known not in (None, 1):
+        raise fault("TT2050", what=f"the stride {steps[-1].known} of the last axis where 1 is wanted")
+    return *steps[:-1], number(1, dtypes.int64)
 
 
 def lengths(block_shape: Any) -> tuple[int, ...]:
@@ -318,15 +326,13 @@ def make_tensor_descriptor(
     where = _base(base)
     if not 1 <= len(extents) <= HIGHEST_RANK:
         raise fault("TT2050", what=f"{len(extents)} axes where 1 to {HIGHEST_RANK} are wanted")
-    steps = integers(strides, "a stride", len(extents), dtypes.int64)
-    if steps[-1].known not in (None, 1):
-        raise fault("TT2050", what=f"the stride {steps[-1].known} of the last axis where 1 is wanted")
+    steps = strides_of(strides, len(extents))
     element = where.tile.element
     if not isinstance(element, Pointer):
         raise RuntimeError("blocks: a base that is no pointer passed the check")
     option = padding(padding_option, element.element)
     sizes = integers(shape, "an extent", len(extents))
-    return tensor_descriptor(where, sizes, (*steps[:-1], number(1, dtypes.int64)), extents, option)
+    return tensor_descriptor(where, sizes, steps, extents, option)
 
 
 @builtin
@@ -339,5 +345,3 @@ def load_tensor_descriptor(desc: Any, offsets: Any) -> TileValue:
 def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> None:
     """The same as ``desc.store(offsets, value)``."""
     _block_of(desc, tensor_descriptor).store(offsets, value)
-
-

@@ -6,6 +6,7 @@ from typing import Any
 
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core
+from tinyton_lab.language.atomics import atomic_load
 from tinyton_lab.language.builtin import LibraryFunction
 from tinyton_lab.language.functions import exp
 
@@ -46,6 +47,37 @@ def softmax(x: Any, dim: Any = None, *, keep_dims: Any = None, ieee_rounding: An
     shifted = x - core.max(x, axis, keep_dims=True)
     powers = exp(shifted)
     return core.fdiv(powers, core.sum(powers, axis, keep_dims=True), ieee_rounding)
+
+
+@LibraryFunction
+def _missing(seen: Any) -> Any:
+    return core.sum(core.where(seen, 0, 1)) if len(seen.shape) > 0 else core.where(seen, 0, 1)
+
+
+@LibraryFunction
+def atomic_poll(pointer: Any, expected_value: Any, sem: Any = None, scope: Any = None, timeout_ns: Any = None) -> Any:
+    """Wait until elements of memory equal a value; gives whether they do.
+
+    Another program, running at the same time, must store it. With `timeout_ns` the wait ends after so many reads (one
+    for 100 ns), and elements that differ give False.
+    """
+    seen: Any = atomic_load(pointer, None, sem, scope) == expected_value
+    missing: Any = _missing(seen)
+    turns = 0
+    while missing > 0:
+        seen = atomic_load(pointer, None, sem, scope) == expected_value
+        missing = _missing(seen)
+        turns += 1
+        if timeout_ns is not None:
+            if turns * 100 >= timeout_ns:
+                missing = 0
+    return seen
+
+
+@LibraryFunction
+def expect_zero(x: Any, mask: Any) -> Any:
+    """The same as `x`; says that its elements are zero where the mask holds."""
+    return x
 
 
 @LibraryFunction

@@ -106,3 +106,7 @@ def spell(tile: Tile) -> str:
     if isinstance(tile.element, Pointer):
         return f"pointer{shape} to {tile.element.element.public}"
     return f"{tile.element.public}{shape}"
+
+
+class const:
+    """As an annotation: the kernel only reads through this pointer. It has no effect; what is written is found out."""

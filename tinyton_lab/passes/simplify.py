@@ -11,14 +11,19 @@ from tinyton_lab.ir.rewrite import Rewriter
 from tinyton_lab.ops import control, elementwise, memory, shape
 from tinyton_lab.passes.constants import as_scalar, constant_of, evaluate, make_constant, same_number, uniform_source
 from tinyton_lab.passes.outcome import Options, Outcome
+from tinyton_lab.passes.signs import never_below_zero
 
 Replacement = Value | tuple[Value, ...] | None
 
 
 def simplify(function: Function, options: Options) -> Outcome:
     """Simplify each op from what its operands are; one walk, since operands come first."""
-    rewriter = Rewriter(function)
-    return Outcome(rewriter.run(rule), tuple(rewriter.misses))
+    rewriter, decided = Rewriter(function), never_below_zero(function)
+
+    def with_signs(r: Rewriter, op: Op) -> Replacement:
+        return make_constant(r.builder, op.result.type, decided[op.uid]) if op.uid in decided else rule(r, op)
+
+    return Outcome(rewriter.run(with_signs), tuple(rewriter.misses))
 
 
 def rule(r: Rewriter, op: Op) -> Replacement:

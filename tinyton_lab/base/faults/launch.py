@@ -177,4 +177,12 @@ def fill(o, n, BLOCK: tl.constexpr):
 fill[(1,)](np.zeros(8, np.int32), 8)
 """,
     ),
+    Fault(
+        "TT3020",
+        "No descriptor of this tensor",
+        "the tensor cannot have a descriptor: {why}",
+        "describe an aligned array with a contiguous last axis, in blocks of powers of two",
+        "A tensor descriptor is what copy engines read: 1 to 5 axes, 16-byte aligned rows, a contiguous last axis.",
+        "tt.TensorDescriptor.from_tensor(np.zeros((4, 8), np.float32), [3, 8])\n",
+    ),
 )
