@@ -69,6 +69,28 @@ def computed(name: str, operands: list[Array], engine: str, result: Any = None, 
     return out[:size]
 
 
+def narrow_error(name: str, flat: bool) -> float:
+    """The greatest error of a function of f32 over every number of 16 bits, measured by its result of f64."""
+    patterns = np.arange(65536, dtype=np.uint16)
+    with np.errstate(all="ignore"):
+        halves, brains = patterns.view(np.float16), patterns.astype(np.uint32) << 16
+        x = np.unique(np.concatenate([halves.astype(np.float32), brains.view(np.float32)]))
+    wide = computed(name, [x.astype(np.float64)], "cpu")
+    error = ulps(computed(name, [x], "cpu"), wide, np.zeros_like(wide), np.float32, float(flat))
+    return float(error.max())
+
+
+def agreeing(name: str, dtype: Any, count: int = 60) -> bool:
+    """Whether the interpreter, the native engine and the simulator give the same bits."""
+    operands = samples(name, dtype, count)
+    first, *others = (computed(name, operands, engine) for engine in ("cpu", "interpreter", "sim"))
+    return all(np.array_equal(first, x, equal_nan=True) and same_signs(first, x) for x in others)
+
+
+def same_signs(x: Array, y: Array) -> bool:
+    return bool((np.signbit(x) == np.signbit(y))[~np.isnan(x)].all())
+
+
 def ulps(got: Array, high: Array, low: Array, dtype: Any, least: float = 0.0) -> Array:
     """Distance of `got` from ``high + low`` in units of the last place that the exact value has in `dtype`.
 
@@ -249,7 +271,7 @@ def _power(mp: Any) -> Callable[[Any, Any], Any]:
     return power
 
 
-def exact(name: str, operands: list[Array], digits: int = 400) -> tuple[Array, Array]:
+def exact(name: str, operands: list[Array], digits: int = 300) -> tuple[Array, Array]:
     """The exact values as sums of two f64; where an operand is no number, or infinite in two operands, NaN."""
     import mpmath as mp
 

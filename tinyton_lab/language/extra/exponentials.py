@@ -255,7 +255,11 @@ def acosh(x: Any) -> Any:
     dtype, wide = widened("acosh", x)
     far = wide > 2.0**30
     above = where(far, 1.0, wide - 1.0)
-    near = _log1p(above + root(above * (above + 2.0)), dtype is float64)
+    square, lost = two_product(above, above + 2.0)
+    side = root(square)
+    rest = where(above > 0.0, (fma(-side, side, square) + lost) / (side + side), 0.0)
+    grown, more = two_sum(above, side)
+    near = _log1p(grown, dtype is float64, more + rest)
     result = where(far, _log(wide, dtype is float64) + LN_2[0], near)
     return narrowed(where(wide < 1.0, NAN, result), dtype)
 
