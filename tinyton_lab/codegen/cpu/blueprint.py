@@ -119,7 +119,7 @@ class Blueprint:
         self._need_roots(self.schedule)
 
     def _clamps(self, loops: tuple[int, ...]) -> list[Key]:
-        """Masks that could end the innermost loop early."""
+        """Masks that could end the innermost loop early: those that change within a row."""
         trial = Schedule(self.values, loops)
         inner = trial.inner
         if inner is None:
@@ -135,7 +135,7 @@ class Blueprint:
             self._need_roots(trial)
             accesses = [node.access for level in trial.levels for node in level if node.access is not None]
             masks = [access.mask for access in accesses if access.mask is not None and access.prefix is not None]
-        found = [mask for mask in dict.fromkeys(masks) if trial.match_prefix(mask) is not None]
+        found = [mask for mask in dict.fromkeys(masks) if inner in mask[1] and trial.match_prefix(mask) is not None]
         return found if len(dict.fromkeys(masks)) == len(found) == 1 or not stores else []
 
     def _need_beyond(self, schedule: Schedule) -> None:
