@@ -11,6 +11,7 @@ from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.llvm.text import Builder, Register
 
 _F32_MANTISSA, _F32_BIAS, _F32_INFINITY = 23, 127, 0x7F800000
+_INFINITY = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,20 @@ def to_odd(b: Builder, x: Register) -> Register:
     return b.convert("bitcast", b.binary("or", toward_zero, inexact), "float")
 
 
-def step_back(b: Builder, near: Register, back: Register, x: Register) -> Register:
+def step_back(b: Builder, dtype: DType, near: Register, back: Register, x: Register) -> Register:
     """The bits of the value toward zero, from those of the nearest one; `back` is the nearest as f32, `x` the exact."""
     outward = b.compare("fcmp ogt", b.intrinsic("llvm.fabs", back), b.intrinsic("llvm.fabs", x))
-    return b.binary("sub", near, b.convert("zext", outward, near.element))
+    stepped = b.binary("sub", near, b.convert("zext", outward, near.element))
+    form = format_of(dtype)
+    if form.infinity:
+        return stepped
+    # Without an infinity the nearest of what is too large is NaN.
+    finite = b.compare("fcmp olt", b.intrinsic("llvm.fabs", x), b.constant(float32, _INFINITY, x))
+    lost = b.binary("and", b.compare("fcmp uno", back, back), finite)
+    bits = b.convert("bitcast", x, "i32")
+    sign = b.binary("lshr", b.binary("and", bits, _bits(b, 1 << 31, bits)), _bits(b, 31 - form.magnitude_bits, bits))
+    top = b.convert("trunc", b.binary("or", sign, _bits(b, form.top, bits)), near.element)
+    if form.unsigned_zero:  # the bits of -0 are NaN
+        least = b.binary("and", outward, b.compare("icmp eq", stepped, b.constant_bits(128, "i8", stepped.lanes)))
+        stepped = b.select(least, b.constant_bits(0, "i8", stepped.lanes), stepped)
+    return b.select(lost, top, stepped)

@@ -43,12 +43,20 @@ def _integer_to_narrow(x: Any, to: DType) -> Any:
 
 
 def _truncate(x: Any, to: DType) -> Any:
-    """Round toward zero: take the nearest, step back where it went outward."""
+    """Round toward zero: take the nearest, step back where it went outward, or was NaN for want of an infinity."""
     near = x.astype(to.numpy)
-    outward = np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))
+    wide, exact = near.astype(np.float64), x.astype(np.float64)
+    outward = np.abs(wide) > np.abs(exact)
     integer = np.dtype(f"u{to.bytes}")
     bits = near.view(integer)
-    return np.where(outward, bits - integer.type(1), bits).astype(integer).view(to.numpy)
+    result = np.where(outward, bits - integer.type(1), bits).astype(integer).view(to.numpy)
+    result = np.where(outward & np.isnan(result.astype(np.float32)), np.zeros_like(result), result)  # there is no -0
+    lost = np.isnan(wide) & np.isfinite(exact)
+    if not lost.any():
+        return result
+    every = np.arange(1 << (to.bits - 1), dtype=integer).view(to.numpy)
+    top = every[np.isfinite(every.astype(np.float64))][-1]
+    return np.where(lost, np.copysign(np.float32(top), exact.astype(np.float32)).astype(to.numpy), result)
 
 
 def emit_cast(b: Any, dtype: DType, x: Any, *, to: DType, rounding: str | None = None) -> Any:

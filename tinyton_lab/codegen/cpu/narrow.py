@@ -58,7 +58,7 @@ def _nearest(b: Code, dtype: DType, x: Register) -> Register:
 
 def _step_back(b: Code, dtype: DType, near: Register, x: Register) -> Register:
     """From the nearest value to the one toward zero."""
-    return small_floats.step_back(b, near, _widen(b, dtype, near), x)
+    return small_floats.step_back(b, dtype, near, _widen(b, dtype, near), x)
 
 
 def truncate_double(b: Code, x: Register) -> Register:

@@ -119,7 +119,9 @@ def _rounded_small(state: State, x: Register, dtype: DType, to: DType, rounding:
     b = state.builder
     single = small_floats.to_odd(b, x) if dtype is float64 else cast(state, x, dtype, float32, None)
     near = small_floats.nearest(b, to, single)
-    return small_floats.step_back(b, near, small_floats.widen(b, to, near), single) if rounding == "rtz" else near
+    if rounding != "rtz":
+        return near
+    return small_floats.step_back(b, to, near, small_floats.widen(b, to, near), single)
 
 
 def _rounded(state: State, x: Register, dtype: DType, to: DType, rounding: str | None) -> Register:
