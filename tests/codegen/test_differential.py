@@ -123,6 +123,8 @@ def test_rows_on_engines(dtype: DType, kind: str):
     wanted, got = interpreted(program), program.arrays()
     CpuKernel(cpu.compile(lowered(program.function, CPU), True)).launch((1, 1, 1), slots(got))
     compare(program, got, wanted)
+    if kind in ("one", "row"):  # to a GPU no other than `odd`
+        return
     names, simulated = [parameter.name for parameter in program.function.parameters], program.arrays()
     code = gpu.compile(lowered(program.function, TARGETS["sm_80"]), TARGETS["sm_80"])
     simulate(code, (1,), dict(zip(names, simulated, strict=True)))

@@ -12,6 +12,7 @@ import pytest
 
 from tests.accuracy import DOMAINS, computed, narrow_error, same_signs, ulps
 from tinyton_lab.language.accuracy import ACCURACY, NARROW, ROUNDED, Accuracy
+from tinyton_lab.ops import OPS
 
 DATA = Path(__file__).parent.parent / "data" / "accuracy.npz"
 FLOATS = [np.float32, np.float64]
@@ -76,7 +77,8 @@ def test_narrow_floats_round_once(name: str, dtype: Any):
 def test_engines_give_the_same_bits(name: str, dtype: Any):
     operands = [x.astype(dtype) for x in stored()[f"{name}-{np.dtype(dtype).name}"][:-2]]
     wanted = computed(name, operands, "cpu")
-    for engine in ("interpreter", "sim"):
+    # Functions of the library compute in f64: their f32 ones are not code of their own but for shorter polynomials.
+    for engine in ("interpreter", "sim") if dtype is np.float64 or name in OPS else ("interpreter",):
         got = computed(name, operands, engine)
         np.testing.assert_array_equal(got, wanted, engine)
         assert same_signs(got, wanted), engine

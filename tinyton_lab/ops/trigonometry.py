@@ -73,7 +73,7 @@ def _quarter(a: Arithmetic, x: Any, turn: int) -> Any:
     """The sine of ``x + turn pi/2``."""
     dtype = a.dtype(x)
     narrow = dtype.bits == 32
-    quarter, r, rest = _remainder_narrow(a, x) if narrow else quarter_and_rest(a, x)
+    quarter, r, rest = narrow_remainder(a, x) if narrow else quarter_and_rest(a, x)
     if narrow:
         z = a(mul, r, r)
         sine = a(fma, a(mul, z, r), polynomial(a, z, SINE_NARROW), r)
@@ -103,7 +103,7 @@ def small_cosine(a: Arithmetic, r: Any, rest: Any) -> tuple[Any, Any]:
     return head, a(fma, a(mul, z, z), polynomial(a, z, COSINE), lost)
 
 
-def _remainder_narrow(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
+def narrow_remainder(a: Arithmetic, x: Any) -> tuple[Any, Any, Any]:
     """Quarter and remainder of an f32 by pi/2 in f64: exact products with the bits of 2/pi that matter."""
     x = a(cast, x, to=float64, rounding=None)
     size = a(abs_, x)

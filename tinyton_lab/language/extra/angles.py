@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyton_lab.base.dtypes import float64
+from tinyton_lab.base.dtypes import float32, float64
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.extra import coefficients as fits
 from tinyton_lab.language.extra.arguments import narrowed, widened
@@ -14,6 +14,7 @@ from tinyton_lab.language.extra.pairs import (
     Pair,
     absolute,
     as_bits,
+    cast,
     fast_two_sum,
     fma,
     greater,
@@ -39,7 +40,7 @@ HALF_PI = 1.5707963267948966, 6.123233995736766e-17
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
     dtype, wide = widened("tan", x)
-    quarter, sine, cosine = _sine_and_cosine(wide)
+    quarter, sine, cosine = _quarter_sine_cosine(wide, dtype is float64)
     odd = (quarter & 1) == 1
     above = Pair(where(odd, cosine.high, sine.high), where(odd, cosine.low, sine.low))
     below = Pair(where(odd, -sine.high, cosine.high), where(odd, -sine.low, cosine.low))
@@ -47,10 +48,21 @@ def tan(x: Any) -> Any:
     return narrowed(where(wide == 0.0, wide, result), dtype)
 
 
-def _sine_and_cosine(x: Any) -> tuple[Any, Pair, Pair]:
-    """The quarter turn an angle lies in, and sine and cosine of the rest."""
-    quarter, r, rest = trigonometry.quarter_and_rest(ValueArithmetic(), x)
+def _quarter_sine_cosine(x: Any, precise: bool) -> tuple[Any, Pair, Pair]:
+    """The quarter turn an angle lies in, and sine and cosine of the rest; not `precise`, the angle is an f32."""
+    a = ValueArithmetic()
+    if precise:
+        quarter, r, rest = trigonometry.quarter_and_rest(a, x)
+    else:
+        quarter, r, _ = trigonometry.narrow_remainder(a, cast(x, float32))
+        rest = r * 0.0
     return quarter, *_of_small(r, rest)
+
+
+def sine_and_cosine(x: Any, precise: bool) -> tuple[Any, Any]:
+    """Sine and cosine of an f64; of one that is not `precise`, which holds an f32, with less work."""
+    quarter, sine, cosine = _quarter_sine_cosine(x, precise)
+    return _by_quarter(quarter, sine, cosine), _by_quarter(quarter + 1, sine, cosine)
 
 
 def _of_small(r: Any, rest: Any) -> tuple[Pair, Pair]:

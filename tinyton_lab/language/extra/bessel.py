@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from tinyton_lab.base.dtypes import float64
-from tinyton_lab.language import functions
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.extra import coefficients as fits
+from tinyton_lab.language.extra.angles import sine_and_cosine
 from tinyton_lab.language.extra.arguments import narrowed, widened
 from tinyton_lab.language.extra.exponentials import plain_exp, plain_log, power_of_e
 from tinyton_lab.language.extra.pairs import (
@@ -89,8 +89,7 @@ def _far(x: Any, order: int, precise: bool) -> tuple[Any, Any]:
     p_fit, q_fit = ((fits.P0, fits.Q0), (fits.P1, fits.Q1))[order]
     p = polynomial(square, p_fit.of(precise))
     q = inverse * polynomial(square, q_fit.of(precise))
-    sine: Any = functions.sin(size)
-    cosine: Any = functions.cos(size)
+    sine, cosine = sine_and_cosine(size, precise)
     # sin and cos of x less a quarter or three quarters of pi, times the root of 2.
     a, b = (cosine + sine, sine - cosine) if not order else (sine - cosine, -(sine + cosine))
     scale = ROOT_OF_ONE_OVER_PI / root(size)
