@@ -58,14 +58,16 @@ def function_of(name: str) -> Any:
     return getattr(libdevice, name, None) or getattr(tl, name)
 
 
-def computed(name: str, operands: list[Array], engine: str, result: Any = None, math: str = "full") -> Array:
-    """The function of arrays of one length, on an engine; blocks are padded with ones."""
+def computed(name: str, operands: list[Array], engine: str, result: Any = None, **options: Any) -> Array:
+    """The function of arrays of one length, on an engine, with accurate math; blocks are padded with ones."""
     size = operands[0].size
     block = min(1024, 1 << max(size - 1, 1).bit_length())
     blocks = -(-size // block)
     padded = [np.concatenate([x, np.ones(blocks * block - size, x.dtype)]) for x in operands]
     out = np.zeros(blocks * block, operands[-1].dtype if result is None else result)
-    KERNELS[len(operands)][(blocks,)](*padded, out, function_of(name), block, backend=engine, math=math)
+    KERNELS[len(operands)][(blocks,)](
+        *padded, out, function_of(name), block, backend=engine, **{"math": "full"} | options
+    )
     return out[:size]
 
 

@@ -92,7 +92,7 @@ def fast_two_sum(x: Any, y: Any) -> Pair:
 
 
 def two_product(x: Any, y: Any) -> Pair:
-    product = x * y
+    product = fma(x, y, -0.0)  # a multiplication that no compiler joins with the addition after it
     return Pair(product, fma(x, y, -product))
 
 
