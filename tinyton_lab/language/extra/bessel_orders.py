@@ -109,7 +109,7 @@ def yn(n: Any, x: Any) -> Any:
     last = most(order)
     step = core.to_tensor(1)
     while step < last:
-        above = value * (2.0 * as_f64(step)) / wide - below
+        above = value * (2.0 * as_f64(step) / wide) - below
         below = core.where(core.abs(above) == float("inf"), 0.0, value)
         value = above
         step += 1
