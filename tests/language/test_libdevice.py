@@ -317,3 +317,13 @@ def test_other_dtypes_are_refused(name: str):
     operands = [x, x] if name == "add_rz" else [x]
     with pytest.raises(tt.TinytonError, match=f"TT2013: .*{name}"):
         computed(name, operands, "cpu", np.float32)
+
+
+@tt.jit
+def calls_python(out):
+    tl.store(out, math.atan(tl.load(out)))
+
+
+def test_functions_of_python_are_told_where_they_are():
+    with pytest.raises(tt.TinytonError, match=r"did you mean tl\.extra\.libdevice\.atan\?"):
+        calls_python[1](np.ones(1, np.float32))

@@ -54,8 +54,9 @@ def of_dialect(dialect: str) -> Callable[[F], F]:
 def instead(callee: Any) -> str:
     """What to write for a call of a function that is not of the language: the language's function of that name."""
     word = getattr(callee, "__name__", "")
-    if any(row.name == word for row in BUILTINS.values()):
-        return f"did you mean tl.{word}?"
+    library = [".extra." in row.function.__module__ for row in BUILTINS.values() if row.name == word]
+    if library:
+        return f"did you mean tl.{'extra.libdevice.' if all(library) else ''}{word}?"
     return "decorate it with @tt.jit if it is written in the kernel language"
 
 
