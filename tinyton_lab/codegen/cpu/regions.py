@@ -64,8 +64,8 @@ class Regions:
             if isinstance(root, Fill):
                 self.values.buffers[root.value] = root.buffer
 
-    def _fill(self, value: Value, step: Step) -> Fill:
-        """Plan to keep a tile in a buffer of its own, at a step that computes it."""
+    def _fill(self, value: Value, step: Step | None = None) -> Fill:
+        """Plan to keep a tile in a buffer of its own; `step` takes its elements as they are computed, not from there."""
         readers = [reader.op for reader in self.plan.readers.get(value, ()) if reader is not step]
         masks = {op.operand("mask") if op.row is memory.store else None for op in readers}
         (mask,) = masks if len(masks) == 1 else (None,)
@@ -75,12 +75,12 @@ class Regions:
         """Materialise what must lie in memory ahead of a step."""
         for value in step.before:
             if value not in self.values.buffers:
-                self._nest(value.type.shape, [self._fill(value, step)])
+                self._nest(value.type.shape, [self._fill(value)])
         for op, pairs in step.copies:
             self._copy(op, sorted(pairs))
         if step.op.row is not reduction.reduce and step.op.row is not memory.store:
             for value in step.along:
-                self._nest(value.type.shape, [self._fill(value, step)])
+                self._nest(value.type.shape, [self._fill(value)])
 
     def _along(self, step: Step, shape: tuple[int, ...]) -> list[Root]:
         """Tiles to write in the same loops as the step; those of another shape are written ahead."""
@@ -89,7 +89,7 @@ class Regions:
             if value.type.shape == shape:
                 same.append(self._fill(value, step))
             else:
-                self._nest(value.type.shape, [self._fill(value, step)])
+                self._nest(value.type.shape, [self._fill(value)])
         return same
 
     def _copy(self, op: Op, pairs: list[tuple[int, int]]) -> None:
