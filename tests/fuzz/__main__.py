@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz --programs N --seed S``: random kernels on several engines; prints each that differs, made small."""
+"""``python -m tests.fuzz --programs N --seed S``: random kernels on several engines; those that differ, made small."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def main(words: list[str]) -> int:
         found = engines.disagreement(text, seed, wanted)
         if found:
             differing += 1
-            short = text if given.keep else reduced(text, lambda t, seed=seed: engines.disagreement(t, seed, wanted) != "")
+            short = (
+                text if given.keep else reduced(text, lambda t, seed=seed: engines.disagreement(t, seed, wanted) != "")
+            )
             print(f"seed {seed}: {engines.disagreement(short, seed, wanted) or found}\n{short}\n", flush=True)
     seconds = time.time() - start
     print(f"{given.programs} kernels on {', '.join(wanted)}: {differing} differ ({seconds:.0f} s)")

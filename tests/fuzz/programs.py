@@ -80,7 +80,9 @@ class Writer:
         dtype = self.pick(*DTYPES[kind])
         if kind == "int" and self.random.random() < 0.5:
             return f"({positions(shape)})"
-        value = {"int": self.pick("0", "1", "5", "100"), "float": self.number("float"), "bool": self.number("bool")}[kind]
+        value = {"int": self.pick("0", "1", "5", "100"), "float": self.number("float"), "bool": self.number("bool")}[
+            kind
+        ]
         return f"tl.full({shape}, {value}, tl.{dtype})"
 
     def pointer(self, kind: str) -> str:
@@ -118,7 +120,9 @@ class Writer:
         if kind == "int":
             return self.pick(f"(-{x})", f"(~{x})", f"tl.abs({x})")
         wide = f"({x}).to(tl.{self.pick('float32', 'float64')})"
-        function = self.pick("exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "floor", "ceil", "abs", "sigmoid", "rsqrt")
+        function = self.pick(
+            "exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "floor", "ceil", "abs", "sigmoid", "rsqrt"
+        )
         return self.pick(f"(-{x})", f"tl.abs({x})", f"tl.{function}({wide})")
 
     def binary(self, shape: Shape, kind: str, depth: int) -> str:
@@ -261,7 +265,9 @@ class Writer:
         shape, kind = self.random.choice((*SHAPES, ())), self.random.choice(KINDS)
         name, dtype = self.fixed(shape, kind, indent)
         counter = f"i{self.count}"
-        turns = self.pick("range(0, n & 3)", "range(3)", "tl.static_range(2)", "range(n & 7, 0, -2)", "tl.range(1, 4, 2)")
+        turns = self.pick(
+            "range(0, n & 3)", "range(3)", "tl.static_range(2)", "range(n & 7, 0, -2)", "tl.range(1, 4, 2)"
+        )
         self.lines.append(f"{indent}for {counter} in {turns}:")
         saved = list(self.scope.names)
         self.scope.names.append((name, shape, kind))

@@ -41,7 +41,9 @@ def candidates(text: str) -> Iterator[str]:
     tree = ast.parse(text)
     for number, node in enumerate(ast.walk(tree)):
         for name in ("body", "orelse"):
-            for index in range(len(getattr(node, name, None) or ()) if isinstance(getattr(node, name, None), list) else 0):
+            for index in range(
+                len(getattr(node, name, None) or ()) if isinstance(getattr(node, name, None), list) else 0
+            ):
                 yield from _edited(tree, number, lambda node, name=name, index=index: _drop(node, name, index))
     fixed = _addresses(tree)
     for number, node in enumerate(ast.walk(tree)):

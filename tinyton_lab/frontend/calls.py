@@ -61,6 +61,8 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
     """Call something that is not of the language. Raises TT1005 for a plain function, TT1020 for no function."""
     if isinstance(callee, TileValue):
         raise frame.fault("TT1020", node, what=f"a value of the kernel ({spell(callee.tile)})", hint="")
+    if not callable(callee):
+        raise frame.fault("TT1020", node, what=ast.unparse(node.func), hint="")
     if callee is Constexpr:
         return static(args[0], "the value of a constexpr") if len(args) == 1 else None
     if callee in LOOPS:

@@ -65,11 +65,17 @@ class Regions:
                 self.values.buffers[root.value] = root.buffer
 
     def _fill(self, value: Value, step: Step | None = None) -> Fill:
-        """Plan to keep a tile in a buffer of its own; `step` takes its elements as they are computed, not from there."""
+        """Plan to keep a tile in a buffer of its own; `step` has its elements from elsewhere."""
         readers = [reader.op for reader in self.plan.readers.get(value, ()) if reader is not step]
-        masks = {op.operand("mask") if op.row is memory.store else None for op in readers}
+        masks = {op.operand("mask") if self._stores(op, value) else None for op in readers}
         (mask,) = masks if len(masks) == 1 else (None,)
         return Fill(value, self.values.buffer(value.type), mask)
+
+    def _stores(self, op: Op, value: Value) -> bool:
+        """Whether an op stores what is made of a tile element for element."""
+        if op.row is not memory.store:
+            return False
+        return not any(self._reads(part, frozenset((value,)), value.type.shape) for part in op.inputs)
 
     def _before(self, step: Step) -> None:
         """Materialise what must lie in memory ahead of a step."""
