@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.accuracy import DOMAINS, agreeing, computed, exact, narrow_error, samples, ulps
 from tests.benchmarks.measure import Row
-from tinyton_lab.language.accuracy import ACCURACY, ROUNDED
+from tinyton_lab.ops.accuracy import ACCURACY, ROUNDED
 
 DATA = Path(__file__).parent.parent / "data" / "accuracy.npz"
 COUNT = 1000

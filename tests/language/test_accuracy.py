@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.accuracy import DOMAINS, computed, narrow_error, same_signs, ulps
-from tinyton_lab.language.accuracy import ACCURACY, NARROW, ROUNDED, Accuracy
 from tinyton_lab.ops import OPS
+from tinyton_lab.ops.accuracy import ACCURACY, NARROW, ROUNDED, Accuracy
 
 DATA = Path(__file__).parent.parent / "data" / "accuracy.npz"
 FLOATS = [np.float32, np.float64]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.base.dtypes import DTYPES, DType, integer_range, promote
-from tinyton_lab.language.accuracy import ACCURACY, NARROW
 from tinyton_lab.ops import OPS
+from tinyton_lab.ops.accuracy import ACCURACY, NARROW
 from tinyton_lab.ops.casts import cast_numpy
 from tinyton_lab.reference.pages import code, table
 from tinyton_lab.reference.regenerate import ROOT

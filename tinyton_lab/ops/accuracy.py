@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyton_lab.ops import OPS
+from tinyton_lab.ops.table import OPS
 
 
 @dataclass(frozen=True, slots=True)
