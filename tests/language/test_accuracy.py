@@ -90,3 +90,12 @@ def test_fused_arithmetic_keeps_the_bounds(name: str, engine: str):
     *operands, high, low = stored()[f"{name}-float64"]
     error = ulps(computed(name, operands, engine, fp_fusion=True), high, low, np.float64)
     assert error[~np.isnan(high)].max() <= ACCURACY[name].double
+
+
+@pytest.mark.parametrize("name", ["exp", "log2", "tanh", "sin", "sqrt", "pow"])
+def test_the_library_stays_exact_with_fast_instructions(name: str):
+    operands = [x.astype(np.float32) for x in stored()[f"{name}-float32"][:-2]]
+    wanted = computed(name, operands, "cpu")
+    np.testing.assert_array_equal(computed(name, operands, "sim", math="approx"), wanted)
+    if name in ("exp", "tanh"):
+        assert not np.array_equal(computed(f"fast_{name}f", operands, "sim", math="approx"), wanted, equal_nan=True)

@@ -42,7 +42,7 @@ def attribute_sets(row: OpDef, dtype: DType) -> Iterator[dict[str, Any]]:
             yield from ({"to": to, "rounding": "rtz"} for to in COMPUTED if to.kind == "float" and to.bits < dtype.bits)
     elif row.name == "bitcast":
         yield from ({"to": to} for to in DTYPES.values() if to.bits == dtype.bits and to.numpy.itemsize == dtype.bytes)
-    elif not row.attributes:
+    elif not any(attribute.required for attribute in row.attributes):
         yield {}
 
 

@@ -51,7 +51,7 @@ class NumpyArithmetic:
 def spelled(expand: Callable[..., Any]) -> Callable[..., Any]:
     """The numpy column of a function that is spelled: narrow floats compute in f32 and round once."""
 
-    def numpy(*arrays: Any) -> Any:
+    def numpy(*arrays: Any, exact: bool | None = None) -> Any:
         dtype = numpy_dtype(arrays[0])
         wide = compute_dtype(dtype)
         with np.errstate(all="ignore"):

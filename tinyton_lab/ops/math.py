@@ -52,10 +52,11 @@ def expand_rsqrt(a: Arithmetic, x: Any) -> Any:
 
 
 def function(name: str, expand: Callable[..., Any], approx: Any = None, ulp: float = 2, doc: str = "") -> OpDef:
-    """A row of one float argument whose definition is its spelling."""
+    """A row of one float argument whose definition is its spelling; `exact` keeps fast instructions away from it."""
     return row(
         name,
         "x",
+        "exact=",
         infer=alike,
         accepts=FLOAT,
         elementwise=True,

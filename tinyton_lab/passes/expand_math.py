@@ -35,8 +35,8 @@ def expand_math(function: Function, options: Options) -> Outcome:
 
 
 def has_instruction(op: Op) -> bool:
-    """Whether fast instructions compute this op: they are of f32."""
-    return op.row.approx is not None and compute_dtype(op.result.type.dtype).name == "f32"
+    """Whether fast instructions may compute this op: they are of f32."""
+    return not op.attrs.get("exact") and op.row.approx is not None and compute_dtype(op.result.type.dtype).name == "f32"
 
 
 def _expanded(builder: Builder, op: Op) -> Value:

@@ -1,13 +1,15 @@
 """The device library, `tl.extra.libdevice`: all functions that Triton offers under these names, on every engine.
 
-Functions of floats compute in f64 and round once; those of f64 carry more digits where that is needed. Functions whose
-names end in ``_rn`` round to nearest even, as all arithmetic does; those that begin with ``fast_`` are the ordinary
-ones, some of which `math="approx"` makes fast on a GPU.
+Functions of floats compute in f64 and round once, or are the language's own; those of f64 carry more digits where that
+is needed. They are as exact as stated also with `math="approx"`, except those that begin with ``fast_``. Those whose
+names end in ``_rn`` round to nearest even, as all arithmetic does.
 """
 
 from __future__ import annotations
 
-from tinyton_lab.language.core import abs, add, ceil, div_rn, fdiv, floor, fma, mul, sqrt, sqrt_rn, sub
+from tinyton_lab.language import functions
+from tinyton_lab.language.core import abs, add, ceil, div_rn, fdiv, floor, fma, mul, sqrt_rn, sub
+from tinyton_lab.language.extra.accurate import cos, exp, exp2, log, log2, rsqrt, sin, sqrt, tanh
 from tinyton_lab.language.extra.angles import acos, asin, atan, atan2, cospi, sinpi, tan
 from tinyton_lab.language.extra.bessel import cyl_bessel_i0, cyl_bessel_i1, j0, j1, y0, y1
 from tinyton_lab.language.extra.bessel_orders import jn, yn
@@ -149,11 +151,12 @@ from tinyton_lab.language.extra.rounding import (
     sub_ru,
     sub_rz,
 )
-from tinyton_lab.language.functions import cos, erf, exp, exp2, log, log2, rsqrt, sin, tanh
+from tinyton_lab.language.functions import erf
 
 add_rn, sub_rn, mul_rn, fma_rn = add, sub, mul, fma
-fast_cosf, fast_sinf, fast_tanf, fast_tanhf = cos, sin, tan, tanh
-fast_expf, fast_exp10f, fast_logf, fast_log2f, fast_log10f = exp, exp10, log, log2, log10
+fast_cosf, fast_sinf, fast_tanf, fast_tanhf = functions.cos, functions.sin, tan, functions.tanh
+fast_expf, fast_logf, fast_log2f = functions.exp, functions.log, functions.log2
+fast_exp10f, fast_log10f = exp10, log10
 fast_dividef, fast_powf = fdiv, pow
 
 __all__ = [
