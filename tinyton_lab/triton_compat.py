@@ -298,11 +298,11 @@ MODULES: dict[str, Mapping[str, Any]] = {
 def build() -> dict[str, ModuleType]:
     """New modules by name, each within its parent; the language is the package's own, under Triton's names."""
     found = {name: _module(name, names) for name, names in MODULES.items()}
-    own = language.__name__
+    own, device_library = language.__name__, language.extra.cuda.libdevice  # which loads the rest of the language
     inside = {name.removeprefix(own): module for name, module in sys.modules.items() if name.startswith(own + ".")}
     found |= {f"triton.language{name}": module for name, module in inside.items()}
     found |= dict.fromkeys(("triton.language", "triton.language.core", "triton.language.standard"), language)
-    found["triton.language.extra.cuda.libdevice"] = language.extra.libdevice
+    found["triton.language.extra.cuda.libdevice"] = device_library
     for name, module in found.items():
         parent, _, last = name.rpartition(".")
         if parent in MODULES and last not in MODULES[parent]:
