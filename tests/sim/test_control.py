@@ -213,3 +213,13 @@ def test_faults_of_operands(body: str, code: str):
 def test_a_wrong_instruction_is_not_met_but_found():
     with pytest.raises(TinytonError):
         load(kernel("bra E; frobnicate.b32 %r1; E:", 0)).launch("k", 1, 1, [])
+
+
+def test_waiting_for_a_barrier_in_memory_that_nobody_completes_is_a_deadlock() -> None:
+    body = (
+        "mov.u32 %r9, object; setp.eq.u32 %p1, %r0, 0;\n@%p1 mbarrier.init.shared.b64 [%r9], 2;\nbar.sync 0;\n"
+        "@%p1 mbarrier.arrive.shared.b64 %d20, [%r9];\nw: mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;\n"
+        "@%p2 bra done;\nbra w;\ndone:"
+    )
+    with pytest.raises(TinytonError, match="TT6021.*barrier in memory"):
+        run(body, np.zeros(4), block=64, before=".shared .align 8 .b64 object;")

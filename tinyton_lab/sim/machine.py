@@ -21,6 +21,8 @@ from tinyton_lab.sim.warps import lanes_named
 # (minus the call depth, block number): the smallest runs first, so that lanes wait for those that still come.
 Place = tuple[int, int]
 _PATIENCE, _TURNS = 256, 128
+# So often may each group ask in vain for what only the others could bring about.
+_QUESTIONS = 2000
 
 
 class Waiting:
@@ -53,7 +55,7 @@ class Machine:
         self.cluster_waits: list[tuple[Place, Array, ClusterBarrier]] = []
         self.returns: list[Array] = []
         self.kept: list[dict[int, Array]] = []
-        self.streak = self.turns = self.dispatches = 0
+        self.streak = self.turns = self.dispatches = self.questions = 0
         chunk.local = Rows(chunk.shape, program.local_bytes + program.stack_bytes)
 
     def run(self) -> None:
@@ -170,6 +172,7 @@ class Machine:
             else:
                 for operation in code.operations:
                     operation(chunk)
+            self.ask(code)
             following = self.leave(place, code, mask, count)
             if following is None or self.groups:
                 if following is not None:
@@ -179,6 +182,20 @@ class Machine:
             if count != self.live_count:
                 self.put(place, mask, count)
                 return
+
+    def ask(self, code: CodeBlock) -> None:
+        """Count how often in a row blocks only asked whether a barrier in memory is complete; raises when all do."""
+        if not self.chunk.impatient:
+            self.questions = 0 if code.operations else self.questions
+            return
+        self.questions += 1
+        if self.questions > _QUESTIONS * (len(self.groups) + 1):
+            line = code.details[-1].line if code.details else 1
+            everyone = self.chunk.active().any(axis=1)
+            where = self.chunk.launch.cta_index(self.chunk.first + int(np.flatnonzero(everyone)[0]))
+            told = [f"in program id {where}, threads ask for a barrier in memory (line {line})"]
+            told += [text for text, _ in self.waits()]
+            raise faults.fault(self.chunk, "TT6021", line, waits="; ".join(told[:4]))
 
     def leave(self, place: Place, code: CodeBlock, mask: Array | None, count: int) -> Place | None:
         """Act on a block's terminator: the place where all lanes went, or None when they were put into groups."""
