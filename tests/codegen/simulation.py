@@ -43,7 +43,7 @@ def gpu_code(kernel: Any, arguments: Mapping[str, Any], target: str = "sm_80", *
     return compile(tile_ir(kernel, arguments, target, **attrs), TARGETS[target])
 
 
-def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any], record: str | None = None) -> sim.Launch:
+def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any], sanitize: bool = False) -> sim.Launch:
     """Run compiled code on `arguments`, arrays in place."""
     values = [arguments[name] for name, _ in code.parameters]
     passed = [
@@ -52,12 +52,12 @@ def simulate(code: GpuCode, grid: Any, arguments: Mapping[str, Any], record: str
     ]
     names = [name for name, _ in code.parameters]
     shared = code.dynamic_shared_bytes
-    return sim.load(code.ptx).launch(code.entry, grid, (code.threads,), passed, shared, record=record, names=names)
+    return sim.load(code.ptx).launch(code.entry, grid, (code.threads,), passed, shared, sanitize=sanitize, names=names)
 
 
-def run_case(case: Case, record: str | None = None, **attrs: Any) -> tuple[GpuCode, dict[str, np.ndarray], sim.Launch]:
+def run_case(case: Case, sanitize: bool = False, **attrs: Any) -> tuple[GpuCode, dict[str, np.ndarray], sim.Launch]:
     """Compile an entry and run it on fresh copies; its code, the arrays that have an expected value, the launch."""
     arguments = {name: fresh(value) for name, value in case.arguments.items()}
     code = gpu_code(case.kernel, arguments, **{**case.options, **attrs})
-    launch = simulate(code, case.grid, arguments, record)
+    launch = simulate(code, case.grid, arguments, sanitize)
     return code, {name: arguments[name] for name in case.expected}, launch
