@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -111,6 +110,8 @@ def _fma64(x: Any, y: Any, z: Any) -> Any:
 
 
 def _fma_of_rationals(x: float, y: float, z: float) -> float:
+    from fractions import Fraction  # takes time to load, and is seldom needed
+
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     try:
         return exact.numerator / exact.denominator
