@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def digits(name: str) -> int:
 
 
 def rows() -> Iterator[Row]:
+    if importlib.util.find_spec("mpmath") is None:
+        yield Row("exact values need mpmath, which is not installed", 1, "package missing", 0, False)
+        return
     for name, domains in DOMAINS.items():
         row = ACCURACY.get(name)
         for dtype in (np.float32, np.float64):
