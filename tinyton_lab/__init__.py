@@ -22,6 +22,7 @@ from tinyton_lab.kernel.launch import backend
 from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl.load
 from tinyton_lab.language.builtin import constexpr_function
 from tinyton_lab.language.library import next_power_of_2
+from tinyton_lab.record.occupancy import occupancy
 from tinyton_lab.tune import Config, autotune, heuristics
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "inspect_signature",
     "jit",
     "next_power_of_2",
+    "occupancy",
     "trace",
 ]
 __all__ += language.__all__

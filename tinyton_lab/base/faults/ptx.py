@@ -198,4 +198,12 @@ ROWS: tuple[Fault, ...] = (
         "Metrics of an argument exist when the launch loaded from it or stored to it.",
         _ptx("", "module.launch('k', (1,), (1,), [None], metrics=True).metrics.sectors_per_request('x')"),
     ),
+    Fault(
+        "TT6050",
+        "No occupancy",
+        "a multiprocessor of {target} cannot hold a CTA of {threads} threads",
+        "give 1 to {most} threads and a GPU target",
+        "Occupancy counts the CTAs that one multiprocessor of a GPU holds at once.",
+        "tt.occupancy('sm_80', 2048, 32)",
+    ),
 )
