@@ -83,6 +83,12 @@ class DType:
         return self.mantissa_bits
 
     @property
+    def exponent_bias(self) -> int:
+        """What is added to the exponent of a float where it is stored; 0 for integers."""
+        special = {"f8e4b8": 8, "f8e5b16": 16, "f8e4b15": 11}
+        return special.get(self.name, (1 << self.exponent_bits - 1) - 1 if self.exponent_bits else 0)
+
+    @property
     def scalar(self) -> DType:
         return self
 
@@ -115,6 +121,9 @@ class DType:
 
     def is_dtype(self) -> bool:
         return True
+
+    def is_const(self) -> bool:
+        return False
 
     def __getattr__(self, attribute: str) -> Callable[[], bool]:
         # is_fp32(), is_bf16(), is_int64(), is_uint8(), is_fp8e4nv(): "is this exactly that type?"

@@ -117,6 +117,13 @@ class _Rewriter(ast.NodeTransformer):
         node.iter = self.call(node.iter, "turns", node.iter)
         return node
 
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        """``[f(x) for x in items]`` is a tuple, as every list of a kernel is."""
+        self.generic_visit(node)
+        for part in node.generators:
+            part.iter = self.call(part.iter, "turns", part.iter)
+        return self.call(node, "listed", node)
+
     def visit_Assert(self, node: ast.Assert) -> Any:
         self.generic_visit(node)
         message = node.msg or ast.Constant("")
@@ -134,6 +141,8 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr in _LIFTED and isinstance(node.ctx, ast.Load):
             node.value = self.call(node.value, "lifted", node.value)
+        if node.attr == "value" and isinstance(node.ctx, ast.Load):
+            return self.call(node, "value_of", node.value)
         return node
 
     def _is_constexpr(self, annotation: ast.expr) -> bool:

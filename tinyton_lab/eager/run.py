@@ -201,6 +201,14 @@ class Runtime:
         """A number as a scalar of the kernel, so that it has its methods."""
         return to_value(value) if is_number(value) else value
 
+    def listed(self, items: list[Any]) -> tuple[Any, ...]:
+        """What a list comprehension gives: a tuple, as in compiled kernels."""
+        return tuple(items)
+
+    def value_of(self, item: Any) -> Any:
+        """``x.value``: a constexpr is its value here, and so is what has no attribute of that name."""
+        return item if isinstance(item, (int, float, str, DType)) or item is None else item.value
+
     def check(self, test: Any, message: Any) -> None:
         if isinstance(test, TileValue):
             core.device_assert(test, message)

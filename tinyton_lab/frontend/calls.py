@@ -71,6 +71,8 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
         return guarded(frame, node, callee, ON_TILES[callee], args, keywords)
     if known_at_compile_time(callee):
         return unwrap(call_at_compile_time(callee, args, keywords))
+    if is_named_tuple(callee):
+        return guarded(frame, node, callee, callee, args, keywords)
     receiver = getattr(callee, "__self__", None)
     if isinstance(receiver, PLAIN) and not isinstance(receiver, type):
         return call_at_compile_time(callee, args, keywords)
@@ -79,6 +81,11 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
     if isinstance(callee, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
         raise frame.fault("TT1005", node, name=getattr(callee, "__name__", str(callee)), hint=instead(callee))
     raise frame.fault("TT1020", node, what=ast.unparse(node.func), hint=instead(callee))
+
+
+def is_named_tuple(callee: Any) -> bool:
+    """Whether this makes named tuples, which may hold values of the kernel."""
+    return isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields")
 
 
 def _answers(callee: Any) -> bool:

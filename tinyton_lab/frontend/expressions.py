@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend import branches
-from tinyton_lab.frontend.calls import call
+from tinyton_lab.frontend.calls import LOOPS, call
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.frontend.reached import MISSING
 from tinyton_lab.frontend.rules import OPERATORS
 from tinyton_lab.language import core, semantic
 from tinyton_lab.language.builtin import is_device_function
-from tinyton_lab.language.emission import is_number, to_value, unwrap
+from tinyton_lab.language.emission import is_number, static, static_int, to_value, unwrap
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue
 
@@ -43,7 +43,6 @@ _PYTHON_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 _SYMBOLS: dict[type[ast.AST], str] = {ast.MatMult: "@", ast.In: "in", ast.NotIn: "not in"}
 _NAMES = {
-    "ListComp": "a list comprehension",
     "SetComp": "a set comprehension",
     "DictComp": "a dict comprehension",
     "GeneratorExp": "a generator expression",
@@ -57,7 +56,7 @@ _NAMES = {
     "Starred": "a starred expression",
 }
 _HINTS = {
-    "a list comprehension": "write a loop over tl.static_range",
+    "a generator expression": "write a list comprehension",
     "a lambda": "define a function and decorate it with @tt.jit",
     "a dict": "use one variable for each value",
     "an assignment expression (:=)": "assign on a line of its own",
@@ -107,6 +106,53 @@ def sequence(frame: Frame, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
         else:
             items.append(evaluate(frame, item))
     return tuple(items)
+
+
+def comprehension(frame: Frame, node: ast.ListComp) -> tuple[Any, ...]:
+    """A list comprehension over what is known at compile time: the tuple of its values."""
+    with frame.branch():
+        return tuple(comprehended(frame, node, node.generators))
+
+
+def comprehended(frame: Frame, node: ast.ListComp, generators: Sequence[ast.comprehension]) -> Iterator[Any]:
+    """The values that the remaining ``for`` parts of a comprehension give. Raises TT1006 for other conditions."""
+    if not generators:
+        yield evaluate(frame, node.elt)
+        return
+    first, *others = generators
+    for item in comprehension_items(frame, first.iter):
+        assign_item(frame, first.target, item)
+        tests = (static(evaluate(frame, test), "the condition of a comprehension") for test in first.ifs)
+        if all(tests):
+            yield from comprehended(frame, node, others)
+
+
+def comprehension_items(frame: Frame, node: ast.expr) -> Sequence[Any]:
+    """What a part of a comprehension runs over. Raises TT1022 for anything but ranges and tuples."""
+    if isinstance(node, ast.Call):
+        callee = evaluate(frame, node.func)
+        if callee in LOOPS:
+            frame.at(node)
+            bounds = [static_int(evaluate(frame, bound), "a bound of a comprehension") for bound in node.args]
+            turns = at_compile_time(frame, node, range, *bounds)
+            if len(turns) > LARGEST_BITS:
+                raise frame.fault("TT1023", node, turns=len(turns), limit=LARGEST_BITS)
+            return turns
+    items = evaluate(frame, node)
+    if not isinstance(items, tuple):
+        raise frame.fault("TT1022", node, name=branches.kind_of(items))
+    return tuple(items)
+
+
+def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
+    """Give the target of a loop or comprehension an item. Raises TT1019 where it does not fit."""
+    if isinstance(target, ast.Name):
+        return frame.bind(target.id, item, target)
+    if isinstance(target, ast.Tuple) and isinstance(item, tuple) and len(target.elts) == len(item):
+        for part, value in zip(target.elts, item, strict=True):
+            assign_item(frame, part, value)
+        return None
+    raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(item))
 
 
 def static_items(frame: Frame, node: ast.expr) -> tuple[Any, ...]:
@@ -329,6 +375,7 @@ _HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Any]] = {
     ast.Constant: constant,
     ast.Tuple: sequence,
     ast.List: sequence,
+    ast.ListComp: comprehension,
     ast.Attribute: attribute,
     ast.BinOp: binary,
     ast.UnaryOp: unary,

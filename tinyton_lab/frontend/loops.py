@@ -10,7 +10,7 @@ from typing import Any
 from tinyton_lab.base.diagnostics import Note
 from tinyton_lab.base.dtypes import DType, int1, int32, promote
 from tinyton_lab.frontend.branches import agree, condition, kind_of, same_constant
-from tinyton_lab.frontend.expressions import evaluate
+from tinyton_lab.frontend.expressions import assign_item, evaluate
 from tinyton_lab.frontend.frame import BREAK, Frame
 from tinyton_lab.frontend.liveness import breaks
 from tinyton_lab.ir.core import Block, Value
@@ -267,16 +267,6 @@ def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Seq
                 raise frame.fault("TT1032", node)
             if left.known:
                 return
-
-
-def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
-    if isinstance(target, ast.Name):
-        return frame.bind(target.id, item, target)
-    if isinstance(target, ast.Tuple) and isinstance(item, tuple) and len(target.elts) == len(item):
-        for part, value in zip(target.elts, item, strict=True):
-            assign_item(frame, part, value)
-        return None
-    raise frame.fault("TT1019", target, targets=ast.unparse(target), values=kind_of(item))
 
 
 def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequence[ast.stmt]], Any]) -> None:

@@ -26,7 +26,7 @@ from tinyton_lab.base.dtypes import (
     uint64,
 )
 from tinyton_lab.base.protocol import Constexpr
-from tinyton_lab.language import core, extra, math, target_info
+from tinyton_lab.language import core, extra, library, math, target_info
 from tinyton_lab.language.arranging import (
     cat,
     flip,
@@ -60,6 +60,7 @@ from tinyton_lab.language.blocks import (
     tensor_descriptor,
 )
 from tinyton_lab.language.core import (
+    CONSTEXPR_0,
     PropagateNan,
     abs,
     add,
@@ -120,7 +121,15 @@ from tinyton_lab.language.core import (
     zeros_like,
 )
 from tinyton_lab.language.functions import cos, erf, exp, exp2, log, log2, rsqrt, sin, tanh
-from tinyton_lab.language.library import atomic_poll, cdiv, expect_zero, sigmoid, softmax, swizzle2d
+from tinyton_lab.language.library import (
+    atomic_poll,
+    cdiv,
+    expect_zero,
+    get_int_dtype,
+    sigmoid,
+    softmax,
+    swizzle2d,
+)
 from tinyton_lab.language.random import (
     pair_uniform_to_normal,
     philox,
@@ -138,30 +147,35 @@ from tinyton_lab.language.scans import associative_scan, cumprod, cumsum, map_el
 from tinyton_lab.language.shapes import LARGEST_TILE as TRITON_MAX_TENSOR_NUMEL
 from tinyton_lab.language.sorting import bitonic_merge, sort, topk
 from tinyton_lab.language.tensor import tensor
-from tinyton_lab.language.types import block_type, const, pointer_type
+from tinyton_lab.language.types import block_type, const, pointer_type, void
 
+_log2 = library.exponent
+_unwrap_if_constexpr = library.unwrap_if_constexpr
 constexpr = Constexpr
+constexpr_type = Constexpr
 dtype = DType
+standard = core
 pi32_t = pointer_type(int32)
 slice = builtins.slice
 tuple = builtins.tuple
 
 __all__ = [
-    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "advance", "arange", "argmax", "argmin",
-    "associative_scan", "assume", "atomic_add", "atomic_and", "atomic_cas", "atomic_load", "atomic_max", "atomic_min",
-    "atomic_or", "atomic_poll", "atomic_store", "atomic_xchg", "atomic_xor", "bfloat16", "bitonic_merge", "block_type",
-    "broadcast", "broadcast_to", "cast", "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "core",
-    "cos", "cumprod", "cumsum", "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled",
-    "dtype", "erf", "exp", "exp2", "expand_dims", "expect_zero", "extra", "fdiv", "flip", "float16", "float32",
-    "float64", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
-    "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8", "interleave", "join", "load",
+    "CONSTEXPR_0", "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "_log2", "_unwrap_if_constexpr", "abs", "add", "advance",
+    "arange", "argmax", "argmin", "associative_scan", "assume", "atomic_add", "atomic_and", "atomic_cas",
+    "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_poll", "atomic_store", "atomic_xchg", "atomic_xor",
+    "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast", "cat", "cdiv", "ceil", "clamp",
+    "condition", "const", "constexpr", "constexpr_type", "core", "cos", "cumprod", "cumsum", "debug_barrier",
+    "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype", "erf", "exp", "exp2", "expand_dims",
+    "expect_zero", "extra", "fdiv", "flip", "float16", "float32", "float64", "float8e4b15", "float8e4b8", "float8e4nv",
+    "float8e5", "float8e5b16", "floor", "fma", "full", "gather", "get_int_dtype", "histogram",
+    "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8", "interleave", "join", "load",
     "load_tensor_descriptor", "log", "log2", "logical_and", "logical_or", "make_block_ptr", "make_tensor_descriptor",
     "map_elementwise", "math", "max", "max_constancy", "max_contiguous", "maximum", "min", "minimum", "mul",
     "multiple_of", "num_programs", "pair_uniform_to_normal", "permute", "philox", "philox_impl", "pi32_t",
     "pointer_type", "program_id", "rand", "rand4x", "randint", "randint4x", "randn", "randn4x", "range", "ravel",
-    "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "slice", "softmax", "sort", "split", "sqrt", "sqrt_rn",
-    "squeeze", "static_assert", "static_print", "static_range", "store", "store_tensor_descriptor", "sub", "sum",
-    "swizzle2d", "tanh", "target_info", "tensor", "tensor_descriptor", "to_tensor", "topk", "trans", "tuple", "uint16",
-    "uint32", "uint64", "uint8", "uint_to_uniform_float", "umulhi", "unsqueeze", "view", "where", "xor_sum", "zeros",
-    "zeros_like",
+    "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "slice", "softmax", "sort", "split", "sqrt",
+    "sqrt_rn", "squeeze", "standard", "static_assert", "static_print", "static_range", "store",
+    "store_tensor_descriptor", "sub", "sum", "swizzle2d", "tanh", "target_info", "tensor", "tensor_descriptor",
+    "to_tensor", "topk", "trans", "tuple", "uint16", "uint32", "uint64", "uint8", "uint_to_uniform_float", "umulhi",
+    "unsqueeze", "view", "void", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

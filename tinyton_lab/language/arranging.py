@@ -144,3 +144,14 @@ def histogram(input: Any, num_bins: Any, mask: Any = None) -> TileValue:
 def along(x: TileValue, dim: Any) -> int:
     """An axis given as `dim`, the last one for None."""
     return shapes.static_axis(-1 if unwrap(dim) is None else static(dim, "an axis"), len(x.shape))
+
+
+@builtin
+def item(input: Any) -> TileValue:
+    """The only element of a tile, as a scalar. Raises TT2001 where there are more."""
+    value = to_value(input)
+    if value.numel != 1:
+        raise fault("TT2001", what=f"{value.numel} elements are not one")
+    if not value.shape:
+        return value
+    return reductions.reduce([value], None, reductions.one(lambda a, b: a))[0]

@@ -588,6 +588,6 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Names that host code looks for here and that live in other modules of the language: dtypes, `tensor`."""
         package = sys.modules[__package__]
-        if name.startswith("_") or name not in vars(package):
+        if name.startswith("__") or name not in vars(package):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return vars(package)[name]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tinyton_lab.base.dtypes import DTYPES, DType
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core
 from tinyton_lab.language.atomics import atomic_load
-from tinyton_lab.language.builtin import LibraryFunction
+from tinyton_lab.language.builtin import LibraryFunction, builtin, constexpr_function
+from tinyton_lab.language.emission import unwrap
 from tinyton_lab.language.functions import exp
 
 
@@ -15,6 +17,30 @@ from tinyton_lab.language.functions import exp
 def cdiv(x: Any, div: Any) -> Any:
     """Integer quotient rounded up, of positive numbers; outside a kernel it computes at once."""
     return (x + (div - 1)) // div
+
+
+@constexpr_function
+def get_int_dtype(bitwidth: int, signed: bool) -> DType:
+    """The integer dtype of so many bits: 1, 8, 16, 32 or 64.
+
+    >>> get_int_dtype(16, False)
+    tl.uint16
+    """
+    if bitwidth not in (1, 8, 16, 32, 64):
+        raise ValueError(f"no integer has {bitwidth} bits")
+    return DTYPES[f"{'i' if signed or bitwidth == 1 else 'u'}{bitwidth}"]
+
+
+@builtin
+def unwrap_if_constexpr(x: Any) -> Any:
+    """The value that a constexpr holds; anything else as it is."""
+    return unwrap(x)
+
+
+@constexpr_function
+def exponent(i: int) -> int:
+    """The exponent of a power of two."""
+    return max(i.bit_length() - 1, 0)
 
 
 @LibraryFunction

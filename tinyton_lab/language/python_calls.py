@@ -12,7 +12,7 @@ from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core
 from tinyton_lab.language.builtin import ConstexprFunction
 from tinyton_lab.language.emission import fault, is_number, static
-from tinyton_lab.language.types import pointer_type, spell
+from tinyton_lab.language.types import block_type, pointer_type, spell
 from tinyton_lab.language.value import TileValue, emitter
 
 
@@ -71,7 +71,7 @@ ON_TILES: dict[Any, Callable[..., Any]] = {
 }
 AT_COMPILE_TIME = frozenset(
     (bool, int, float, str, round, pow, divmod, sum, any, all, sorted, repr, math.prod, issubclass, callable)
-    + (pointer_type,)
+    + (pointer_type, block_type, slice)
 )
 
 

@@ -119,6 +119,7 @@ class tensor(TileValue):
     xor_sum = core.xor_sum
     reduce_or = core.reduce_or
     store = core.store
+    item = arranging.item
     cdiv = library.cdiv
     sigmoid = library.sigmoid
     softmax = library.softmax

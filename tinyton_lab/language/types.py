@@ -108,5 +108,9 @@ def spell(tile: Tile) -> str:
     return f"{tile.element.public}{shape}"
 
 
+class void:
+    """The type of nothing: what a function without a result gives."""
+
+
 class const:
     """As an annotation: the kernel only reads through this pointer. It has no effect; what is written is found out."""
