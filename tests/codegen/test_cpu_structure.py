@@ -396,3 +396,21 @@ def test_long_chains_that_share_their_operands(combine: str) -> None:
     x = numbers(64, "i32")
     _, out = agree(kernel((64,), (64,), body, "i32"), ONE, x, np.zeros(64, np.int32))
     assert (out == x[0]).all()
+
+
+SUMMED = """\
+  %y = reduce %x {axis = 0} : f32 {
+  ^(%a: f32, %b: f32):
+    %c = add %a, %b : f32
+    yield %c
+  }
+"""
+
+
+@pytest.mark.parametrize("n, ahead", [(2048, True), (64, False)])
+def test_rows_that_are_only_reduced_are_asked_for_ahead(n: int, ahead: bool) -> None:
+    text = kernel((n,), (), SUMMED)
+    assert ("call void @llvm.prefetch" in compile(parse(text)).text) == ahead
+    x = np.ones(n, np.float32)
+    _, out = agree(text, ONE, x, np.zeros(1, np.float32))  # what lies ahead of the last row is nobody's
+    assert out[0] == n

@@ -415,13 +415,15 @@ def _greatest(x: Any, axis: Any, greatest: bool, indices: Any, tie_break_left: A
 @builtin
 def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> TileValue:
     """Index of the greatest element along an axis, of the first one among equals."""
-    return _greatest(input, axis, True, True, tie_break_left, keep_dims)[1]
+    left = builtins.bool(static(tie_break_left, "tie_break_left"))
+    return reductions.index_of_extreme(input, axis, True, keep_dims, left)
 
 
 @builtin
 def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> TileValue:
     """Index of the least element along an axis, of the first one among equals."""
-    return _greatest(input, axis, False, True, tie_break_left, keep_dims)[1]
+    left = builtins.bool(static(tie_break_left, "tie_break_left"))
+    return reductions.index_of_extreme(input, axis, False, keep_dims, left)
 
 
 @builtin

@@ -102,6 +102,26 @@ def extreme_with_index(x: Any, axis: Any, greatest: bool, keep_dims: bool, tie_b
     return reduce([value, broadcast_to(index, value.shape)], place, combine, keep_dims)
 
 
+def index_of_extreme(x: Any, axis: Any, greatest: bool, keep_dims: bool, tie_break_left: bool) -> TileValue:
+    """Where the greatest or least element is: two reductions, each of one input, which vectors do at full width."""
+    value = extreme_input(to_value(x))
+    if unwrap(axis) is None:
+        value = reshape(value, (value.numel,))
+    place = static_axis(0 if unwrap(axis) is None else axis, len(value.shape))
+    best = broadcast_to(expand(extreme(value, place, greatest, False), place), value.shape)
+    found = semantic.compare(ops.eq, value, best)
+    if value.element.kind == "float":
+        found = semantic.logical_or(found, semantic.compare(ops.ne, best, best))
+    index = arange(0, value.shape[place])
+    for axis_number in range(len(value.shape)):
+        if axis_number != place:
+            index = expand(index, axis_number)
+    worst = value.shape[place] if tie_break_left else -1
+    index = semantic.where(found, broadcast_to(index, value.shape), worst)
+    where = extreme(index, place, not tie_break_left, keep_dims)
+    return broadcast_to(where, (1,) * len(to_value(x).shape)) if unwrap(keep_dims) and unwrap(axis) is None else where
+
+
 def _index_combine(better: Any, floats: bool, tie_break_left: bool) -> Combine:
     """Whichever order the elements come in, one of two wins: among equals the first, else the last of them."""
 

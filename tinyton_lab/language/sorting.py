@@ -80,6 +80,29 @@ def leading(x: Any, k: Any, axis: Any) -> TileValue:
     return gather(value, positions(shape, place), place)
 
 
+@builtin
+def halved(key: Any, k: Any, axis: Any, descending: Any) -> TileValue:
+    """Of each two neighbouring runs of `k` the greater elements (else the lesser), a bitonic run, along an axis."""
+    value, place, run = to_value(key), static_int(axis, "an axis"), static_int(k, "a length")
+    shape = (*value.shape[:place], value.shape[place] // 2, *value.shape[place + 1 :])
+    at = positions(shape, place)
+    within = semantic.BINARY["and"](at, run - 1)
+    first = semantic.BINARY["sub"](semantic.BINARY["add"](at, at), within)
+    pair = (gather(value, start, place) for start in (first, semantic.BINARY["add"](first, run)))
+    return semantic.binary(elementwise.max_ if static_int(descending, "a flag") else elementwise.min_, *pair)
+
+
+@LibraryFunction
+def greatest_run(key: Any, k: Constexpr, axis: Constexpr, descending: Constexpr) -> Any:
+    """Sort runs of `k`, then drop half of what is left and merge again until one run remains."""
+    width: Constexpr = log2_length(leading(key, k, axis), axis)
+    runs: Constexpr = log2_length(key, axis) - width
+    key = bitonic(key, axis, 1, width + 1, descending)
+    for _ in core.static_range(runs):
+        key = bitonic(halved(key, k, axis, descending), axis, width, width + 1, descending)
+    return key
+
+
 @LibraryFunction
 def bitonic(key: Any, axis: Constexpr, first: Constexpr, last: Constexpr, descending: Constexpr) -> Any:
     """Run the stages ``first ... last - 1`` of a bitonic sort along an axis."""
@@ -106,7 +129,8 @@ def sort(x: Any, dim: Constexpr = None, descending: Constexpr = False) -> Any:
 def topk(x: Any, k: Constexpr, dim: Constexpr = None, descending: Constexpr = True) -> Any:
     """The `k` greatest elements along an axis, the greatest first; the least ones, in order, unless `descending`."""
     axis: Constexpr = axis_of(x, dim)
-    return leading(sort(x, axis, descending), k, axis)
+    falls: Constexpr = 1 if descending else 0
+    return from_sort_key(greatest_run(sort_key(x), k, axis, falls), x)
 
 
 @LibraryFunction

@@ -20,13 +20,15 @@ Read = Callable[[Key], Register]
 class Position:
     """Where in the innermost loop code is being written: element `at` on, `lanes` of them (0: one, as a scalar).
 
-    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache.
+    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads ask for what lies
+    `ahead` bytes behind them, too (0: nothing).
     """
 
     at: Register
     lanes: int
     active: Register | None = None
     streaming: bool = False
+    ahead: int = 0
 
 
 @dataclass(slots=True)
@@ -108,6 +110,8 @@ class Memory:
         at = b.offset(row.pointer, position.at, type)
         size = _size(access.op)
         if mask is None:
+            if position.ahead:
+                self._prefetch(at, position.ahead)
             loaded = b.load(vector(type, position.lanes), at, size)
             return arithmetic.from_memory(b, loaded, element)
         if position.lanes and self.maskable(type):
@@ -117,6 +121,12 @@ class Memory:
             return result if through is not None or other is None else self._blend(result, mask, other)
         loaded = self._load_lanes_of_row(type, row, size, mask, position)
         return self._blend(arithmetic.from_memory(b, loaded, element), mask, other)
+
+    def _prefetch(self, at: Register, distance: int) -> None:
+        """Have memory brought near that the next program is likely to read; it may be anybody's: nothing is read."""
+        b = self.code
+        b.declarations["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
+        b.effect(f"call void @llvm.prefetch.p0({b.offset(at, distance)}, i32 0, i32 3, i32 1)")
 
     def _passthrough(self, other: Register | None, type: str, lanes: int) -> Register:
         if other is None:

@@ -20,6 +20,7 @@ from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.cpu import Access, CpuCode, CpuParameter
 from tinyton_lab.runtime.messages import Message
 
+_LIGHT_OPS = 40  # an expanded math function has more
 _MARK = re.compile(r", !dbg !\{(\d+)\}")
 
 
@@ -33,7 +34,8 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     code = Code(machine, bool(function.attrs.get("fp_fusion")))
     parameters = tuple(_parameter(value.name, value.type.element) for value in function.body.args)
     plan = clusters.plan(function)
-    values = Values(code, plan.roots, _slots(parameters), checked, plan.strides)
+    light = sum(1 for _ in function.walk()) <= _LIGHT_OPS
+    values = Values(code, plan.roots, _slots(parameters), checked, plan.strides, light)
     checks = extents.Extents(values)
     memory = Memory(values, checks)
     regions = Regions(values, memory, plan)

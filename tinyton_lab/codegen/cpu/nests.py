@@ -17,6 +17,7 @@ from tinyton_lab.ops import memory as memory_ops
 from tinyton_lab.ops import shape
 
 STREAMING_BYTES = 1 << 24  # arrays from this size on do not fit a cache beside their inputs
+PREFETCHED_ROW_BYTES = 2048  # shorter rows are near before a program asks for them
 
 
 @dataclass(slots=True)
@@ -132,11 +133,20 @@ class Nest:
         self, at: Register, lanes: int, unroll: int, accumulators: list[list[Accumulator]], streaming: bool
     ) -> None:
         b = self.values.code
+        ahead = self._ahead(lanes)
         for copy in range(unroll):
             moved = b.add(at, b.i64(copy * max(lanes, 1)))
             if not at.text.startswith("%"):
                 moved = b.i64(int(at.text) + copy * max(lanes, 1))
-            self._body(Position(moved, lanes, streaming=streaming), [each[copy] for each in accumulators])
+            self._body(Position(moved, lanes, None, streaming, ahead), [each[copy] for each in accumulators])
+
+    def _ahead(self, lanes: int) -> int:
+        """How far loads reach ahead: one row, where rows are long and all that is done with them is to reduce them."""
+        if not lanes or not self.values.light or not all(isinstance(root, Reduce) for root in self.roots):
+            return 0
+        types = [key[0].type.element for planned in self.planned for key in planned.keys]
+        row = self.shape[-1] * max(arithmetic.memory_bytes(element) for element in types)
+        return row if row >= PREFETCHED_ROW_BYTES else 0
 
     def _rest(self, cursor: Register, lanes: int, accumulators: list[list[Accumulator]]) -> None:
         b = self.values.code

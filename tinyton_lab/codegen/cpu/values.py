@@ -49,7 +49,7 @@ class Values:
 
     `copies` are loads that an overlapping store may have overtaken: where the condition holds, their tile lies in the
     buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` is
-    which parameters a pointer may come from.
+    which parameters a pointer may come from. `light`: memory limits the kernel, its few ops leave registers free.
     """
 
     code: Code
@@ -57,6 +57,7 @@ class Values:
     pointers: dict[int, int]  # parameter index -> first frame slot, of pointer parameters
     checked: bool
     strides: Strides
+    light: bool = False
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     copies: dict[Op, tuple[Buffer, Register]] = field(default_factory=dict[Op, "tuple[Buffer, Register]"])
