@@ -75,7 +75,7 @@ def rows() -> Iterator[Row]:
 
 
 def _contenders() -> dict[str, tuple[Run, Run, float]]:
-    """Ours, numpy's, and the bar: 1 where numpy runs a plain loop, 0 (shown only) where it has vector code of its own."""
+    """Ours, numpy's, and the bar: 1 where numpy runs a plain loop, 0 (only shown) where it has code of its own."""
     random = np.random.default_rng(0)
     x, index = random.standard_normal((HEIGHT, WIDTH), np.float32), random.integers(0, WIDTH, (HEIGHT, WIDTH))
     narrow, bins = index.astype(np.int32), (index % BINS).astype(np.int32)

@@ -56,7 +56,7 @@ def test_the_index_alone_is_that_of_the_pair(dtype: Any, axis: int, left: bool):
 def test_the_first_elements_are_those_of_the_sorted_row(dtype: Any, n: int, k: int):
     x = digits((4, n), dtype)
     for descending in (True, False):
-        wanted = np.sort(x, 1)[:, ::-1 if descending else 1][:, :k]
+        wanted = np.sort(x, 1)[:, :: -1 if descending else 1][:, :k]
         for engine in ENGINES:
             out = np.zeros((4, k), dtype)
             first[(1,)](x, out, ROWS=4, N=n, K=k, DESCENDING=descending, backend=engine)

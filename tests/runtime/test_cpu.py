@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -145,3 +146,28 @@ def test_a_forked_child_launches() -> None:
             os._exit(0 if (x == 4).all() else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (x == 2).all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_launch_copies_no_argument(count: int) -> None:
+    x = np.ones(1 << 22, np.float32)
+    launched = kernel(SCALE)
+    with threads(count):
+        launched.launch((4096, 1, 1), slots([x, x.size]))
+        tracemalloc.start()
+        launched.launch((4096, 1, 1), slots([x, x.size]))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert (x == 4).all() and most < x.nbytes // 16
+
+
+@pytest.mark.parametrize("length", [64, 1024, 4096])
+def test_scratch_memory_is_bounded_by_the_tile(length: int) -> None:
+    fused = kernel(SCALE.replace("1024", str(length))).code.scratch_bytes
+    assert fused == kernel(SCALE).code.scratch_bytes <= 64  # nothing but the place for lanes that are off
+    kept = SCALE.replace(
+        "%10 = add %9, %9",
+        "%a = scan %9 {axis = 0, reverse = false} : tile<1024xf32> {\n"
+        "  ^(%p: f32, %q: f32):\n    %r = add %p, %q : f32\n    yield %r\n  }\n  %10 = add %a, %9",
+    )
+    assert kernel(kept.replace("1024", str(length))).code.scratch_bytes <= 64 + 2 * 4 * length  # its operand and result

@@ -20,8 +20,8 @@ Read = Callable[[Key], Register]
 class Position:
     """Where in the innermost loop code is being written: element `at` on, `lanes` of them (0: one, as a scalar).
 
-    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads ask for what lies
-    `ahead` bytes behind them, too (0: nothing).
+    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads also ask for
+    what lies `ahead` bytes further on (0: nothing).
     """
 
     at: Register
