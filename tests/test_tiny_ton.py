@@ -144,3 +144,24 @@ def test_the_dialect_is_the_decorators():
     with pytest.raises(TinytonError, match="TT1017") as caught:
         run(kernel, "interpreter")
     assert caught.value.message == "store belongs to the dialect triton, and kernel is written in tiny_ton"
+
+
+@tt.jit
+def statistics(x, out, n, BLOCK: tt.constexpr):
+    i = tt.arange(0, BLOCK)
+    values = tt.load(x + i)
+    tt.store(out, tt.reduce_sum(values))
+    tt.store(out + 1, tt.reduce_max(values - 50))
+    tt.store(out + 2, tt.reduce_sum(2))
+    tt.store(out + 3, values)
+    tt.store(out + 4 + i, values * 2, mask=i < n)
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "eager", "cpu", "sim"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("length", [1, 3, 5, 12, 33, 100])
+def test_any_number_of_lanes(engine: str, dtype: Any, length: int) -> None:
+    x, out = np.arange(1, length + 1).astype(dtype), np.full(4 + length, -1, dtype)
+    statistics[(1,)](x, out, length - 1, length, backend=engine)
+    want = [x.sum(), x.max() - 50, 2 * length, x[-1], *(x[:-1] * 2), -1]
+    assert out.tolist() == [float(value) for value in want]

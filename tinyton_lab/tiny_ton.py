@@ -1,7 +1,9 @@
 """tiny-ton's dialect: its decorator and builtins, so that its programs run with only the import changed.
 
-A kernel is written for one axis of lanes. What depends on `arange` is varying, a tile with one element per lane; the
-rest is uniform, a scalar. The operators' rules are the front end's (`tiny_ton_rules`).
+A kernel is written for one axis of lanes, as many as one likes. What depends on `arange` is varying, a tile with one
+element per lane; the rest is uniform, a scalar. Tiles have a power of two of elements: where there are fewer lanes, the
+elements after the last one exist, but touch no memory and count in no reduction. The operators' rules are the front end's
+(`tiny_ton_rules`).
 
 >>> import numpy as np
 >>> import tinyton_lab.tiny_ton as tt
@@ -22,12 +24,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyton_lab.base.diagnostics import error
-from tinyton_lab.base.dtypes import float32, int1
+from tinyton_lab.base.dtypes import DType, float32, int1, integer_range
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.kernel import Kernel
 from tinyton_lab.language import core, functions, memory, reductions, semantic, shapes
 from tinyton_lab.language.builtin import of_dialect
-from tinyton_lab.language.emission import fault, number, to_value, unwrap
+from tinyton_lab.language.emission import fault, number, static_int, to_value, unwrap
 from tinyton_lab.language.value import TileValue, emitter
 from tinyton_lab.ops import elementwise as ops
 
@@ -64,28 +66,53 @@ def num_programs(axis: Any = 0) -> TileValue:
 @builtin
 def arange(start: Any, end: Any) -> TileValue:
     """The lane numbers ``start ... end - 1``. Raises TT2031 unless all ranges of a kernel have one length."""
-    lanes = shapes.arange(start, end)
-    known: int = emitter().memory.setdefault("lanes", lanes.numel)
-    if known != lanes.numel:
-        raise fault("TT2031", lanes=known, other=lanes.numel)
+    first, last = static_int(start, "the start of a range"), static_int(end, "the end of a range")
+    count = last - first
+    lanes = shapes.arange(first, first + padded(count) if count > 0 else last)
+    known: int = emitter().memory.setdefault("lanes", count)
+    if known != count:
+        raise fault("TT2031", lanes=known, other=count)
     return lanes
+
+
+def padded(count: int) -> int:
+    """The elements of a tile for so many lanes."""
+    return 1 << (count - 1).bit_length()
+
+
+def alive() -> TileValue | None:
+    """Which elements of a tile are lanes; None where all of them are."""
+    lanes = emitter().memory.get("lanes", 1)
+    if lanes == padded(lanes):
+        return None
+    return semantic.compare(semantic.COMPARE["lt"], shapes.arange(0, padded(lanes)), lanes)
+
+
+def among_lanes(test: TileValue | None, *varying: TileValue) -> TileValue | None:
+    """A mask, narrowed to the lanes where something varies."""
+    lanes = alive() if any(value.shape for value in (*varying, *([test] if test is not None else []))) else None
+    if lanes is None or test is None:
+        return test if lanes is None else lanes
+    return semantic.logical_and(test, lanes)
 
 
 def spread(value: Any) -> TileValue:
     """A value in every lane: uniform ones are repeated."""
     found = to_value(value)
     lanes = emitter().memory.get("lanes", 1)
-    return found if found.shape or lanes == 1 else shapes.broadcast_to(found, (lanes,))
+    return found if found.shape or lanes == 1 else shapes.broadcast_to(found, (padded(lanes),))
 
 
 # Memory
 @builtin
 def load(ptr: Any, mask: Any = None, other: Any = None) -> TileValue:
     """Read memory; lanes that the mask turns off get `other`, or 0."""
-    if unwrap(mask) is None:
-        return memory.load(ptr, None, None, {})
-    pointer, test = shapes.broadcast(memory.pointers(ptr)[0], semantic.truth(mask))
-    return memory.load(pointer, test, other, {})
+    pointer, _ = memory.pointers(ptr)
+    test = among_lanes(None if unwrap(mask) is None else semantic.truth(mask), pointer)
+    if test is None:
+        return memory.load(pointer, None, None, {})
+    pointer, test = shapes.broadcast(pointer, test)
+    return memory.load(pointer, test, None if unwrap(mask) is None else other, {})
 
 
 @builtin
@@ -99,7 +126,7 @@ def store(ptr: Any, value: Any, mask: Any = None) -> None:
     """Write memory. Where all lanes write to one place, the highest lane that the mask leaves on stays."""
     pointer, _ = memory.pointers(ptr)
     stored = to_value(value)
-    test = None if unwrap(mask) is None else semantic.truth(mask)
+    test = among_lanes(None if unwrap(mask) is None else semantic.truth(mask), pointer, stored)
     if not pointer.shape and (stored.shape or (test is not None and test.shape)):
         stored, test = last_lane(stored, test)
     memory.store(pointer, stored, test, {})
@@ -110,11 +137,14 @@ def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, Tile
     active = test if test is not None else number(True, int1)
     value, active = shapes.broadcast(value, active)
 
-    def later(a: TileValue, i: TileValue, b: TileValue, j: TileValue) -> Sequence[TileValue]:
-        return semantic.where(j, b, a), semantic.logical_or(i, j)
+    lane = semantic.where(active, shapes.arange(0, value.numel), -1)
 
-    found, any_active = reductions.reduce([value, active], 0, later)
-    return found, any_active
+    def later(a: TileValue, i: TileValue, b: TileValue, j: TileValue) -> Sequence[TileValue]:
+        behind = semantic.compare(semantic.COMPARE["lt"], i, j)
+        return semantic.where(behind, b, a), semantic.where(behind, j, i)
+
+    found, highest = reductions.reduce([value, lane], 0, later)
+    return found, semantic.compare(semantic.COMPARE["ge"], highest, 0)
 
 
 # Elementwise
@@ -164,21 +194,31 @@ def relu(x: Any) -> TileValue:
 @builtin
 def reduce_sum(x: Any) -> TileValue:
     """Sum over the lanes; every lane counts a uniform value once."""
-    return reduce_lanes(x, reductions.one(semantic.add))
+    return reduce_lanes(x, reductions.one(semantic.add), lambda dtype: 0)
 
 
 @builtin
 def reduce_max(x: Any) -> TileValue:
     """Greatest value over the lanes."""
-    return reduce_lanes(x, reductions.one(lambda a, b: semantic.binary(ops.max_, a, b)))
+    return reduce_lanes(x, reductions.one(lambda a, b: semantic.binary(ops.max_, a, b)), least)
 
 
-def reduce_lanes(x: Any, combine: reductions.Combine) -> TileValue:
-    """Reduce over the lanes: narrow floats in float32, rounded once; integers in at least 32 bits."""
+def least(dtype: DType) -> float | int:
+    """The number that is the greater of none."""
+    return -float("inf") if dtype.kind == "float" else integer_range(dtype)[0]
+
+
+def reduce_lanes(x: Any, combine: reductions.Combine, nothing: Callable[[DType], float | int]) -> TileValue:
+    """Reduce over the lanes: narrow floats in float32, rounded once; integers in at least 32 bits.
+
+    `nothing` is the number of a dtype that changes no result: elements that are no lanes count as that.
+    """
     value = spread(x)
     if not value.shape:
         return value
     dtype = value.element
     wide = float32 if dtype.kind == "float" and dtype.bits < 32 else semantic.widened(dtype)
-    result = reductions.reduce([semantic.convert(value, wide)], 0, combine)[0]
+    value, lanes = semantic.convert(value, wide), alive()
+    value = value if lanes is None else semantic.where(lanes, value, number(nothing(wide), wide))
+    result = reductions.reduce([value], 0, combine)[0]
     return semantic.convert(result, dtype) if dtype.kind == "float" else result
