@@ -1,9 +1,9 @@
 """tiny-ton's dialect: its decorator and builtins, so that its programs run with only the import changed.
 
 A kernel is written for one axis of lanes, as many as one likes. What depends on `arange` is varying, a tile with one
-element per lane; the rest is uniform, a scalar. Tiles have a power of two of elements: where there are fewer lanes, the
-elements after the last one exist, but touch no memory and count in no reduction. The operators' rules are the front end's
-(`tiny_ton_rules`).
+element per lane; the rest is uniform, a scalar. Tiles have a power of two of elements: where there are fewer lanes,
+the elements after the last one exist, but touch no memory and count in no reduction. The operators' rules are the front
+end's (`tiny_ton_rules`).
 
 >>> import numpy as np
 >>> import tinyton_lab.tiny_ton as tt
