@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab.base.diagnostics import error
+from tinyton_lab.base.diagnostics import TinytonError, error
 from tinyton_lab.base.source import Source, Span
 from tinyton_lab.interpreter import Frame, Interpreter
 from tinyton_lab.ir.build import complete, infer
 from tinyton_lab.ir.core import Block, Op, Value
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Tile
-from tinyton_lab.language.value import TileValue, make
+from tinyton_lab.language.value import Branching, TileValue, make
 from tinyton_lab.ops.roots import Roots
 
 Array = Any
@@ -95,7 +95,7 @@ class EagerEmitter:
         while (length := parts[0].shape[-1]) > 1:
             even = length - length % 2
             sides = [self._wrap(h, x[..., start:even:2]) for start in (0, 1) for h, x in zip(handles, parts)]
-            combined = [np.broadcast_to(x.handle.array, (1, *x.shape)) for x in combine(*sides)]
+            combined = [np.broadcast_to(x.handle.array, (1, *x.shape)) for x in _straight(combine, sides)]
             rest = [x[..., even:] for x in parts]
             parts = [np.concatenate(pair, axis=-1) for pair in zip(combined, rest)] if length % 2 else combined
         return [ArrayHandle(new_value(Tile(h.type.element, x.shape[1:-1])), x[..., 0]) for h, x in zip(handles, parts)]
@@ -110,10 +110,10 @@ class EagerEmitter:
         parts = [x[..., ::-1] for x in parts] if reverse else parts
         results = [np.array(x) for x in parts]
         for at in range(1, shape[axis]):
-            before = [self._wrap(h, x[..., at - 1]) for h, x in zip(handles, results)]
-            now = [self._wrap(h, x[..., at]) for h, x in zip(handles, parts)]
-            for result, combined in zip(results, combine(*before, *now)):
-                result[..., at] = combined.handle.array
+            before = [self._wrap(h, x[..., at - 1 : at]) for h, x in zip(handles, results)]
+            now = [self._wrap(h, x[..., at : at + 1]) for h, x in zip(handles, parts)]
+            for result, combined in zip(results, _straight(combine, [*before, *now])):
+                result[..., at : at + 1] = combined.handle.array
         results = [x[..., ::-1] for x in results] if reverse else results
         return [ArrayHandle(new_value(h.type), np.moveaxis(x, -1, axis + 1)) for h, x in zip(handles, results)]
 
@@ -166,6 +166,16 @@ class EagerEmitter:
         for span in reversed(places):
             chain = span.at(chain)
         return chain
+
+
+def _straight(combine: Callable[..., Sequence[TileValue]], values: Sequence[TileValue]) -> Sequence[TileValue]:
+    """Combine tiles. Raises `Branching` where the function asks for one truth of many elements."""
+    try:
+        return combine(*values)
+    except TinytonError as failure:
+        if failure.code == "TT2025":
+            raise Branching from None
+        raise
 
 
 def place(frame: FrameType, source: Source) -> Span:

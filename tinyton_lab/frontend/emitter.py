@@ -11,7 +11,7 @@ from tinyton_lab.ir.build import Builder
 from tinyton_lab.ir.core import Block, Function, Value
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Tile
-from tinyton_lab.language.value import TileValue, make
+from tinyton_lab.language.value import Branching, TileValue, make
 from tinyton_lab.ops import collective, control, message, reduction
 
 Call = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
@@ -64,7 +64,10 @@ class IrEmitter:
     def _combining(self, inputs: Sequence[Value], combine: Combine) -> Block:
         scalars = [Tile(value.type.element) for value in inputs]
         names = [side + (str(i) if len(inputs) > 1 else "") for side in "ab" for i in range(len(inputs))]
-        return self._scalar_block([*scalars, *scalars], names, combine)
+        block = self._scalar_block([*scalars, *scalars], names, combine)
+        if any(op.blocks for op in block.ops):
+            raise Branching
+        return block
 
     def _scalar_block(self, types: Sequence[Tile], names: Sequence[str], function: Combine) -> Block:
         """A block that yields what a function of scalars gives."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.base.protocol import Constexpr
-from tinyton_lab.language import blocks, memory, products, reductions, semantic, shapes
+from tinyton_lab.language import blocks, memory, pairing, products, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import (
     effect,
@@ -365,8 +365,8 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> An
     """
     combine = reductions.user_combine(unwrap(combine_fn))
     if isinstance(input, (tuple, list)):
-        return tuple(reductions.reduce([to_value(x) for x in input], axis, combine, keep_dims))
-    return reductions.reduce([to_value(input)], axis, combine, keep_dims)[0]
+        return tuple(reductions.reduce([to_value(x) for x in input], axis, combine, keep_dims, pairing.reduced))
+    return reductions.reduce([to_value(input)], axis, combine, keep_dims, pairing.reduced)[0]
 
 
 @builtin

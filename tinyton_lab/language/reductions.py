@@ -11,14 +11,22 @@ from tinyton_lab.language import semantic
 from tinyton_lab.language.emission import fault, to_value, unwrap
 from tinyton_lab.language.shapes import arange, broadcast_to, expand, reshape, static_axis
 from tinyton_lab.language.types import spell
-from tinyton_lab.language.value import TileValue, emitter, make
+from tinyton_lab.language.value import Branching, TileValue, emitter, make
 from tinyton_lab.ops import elementwise as ops
 
 Combine = Callable[..., Sequence[TileValue]]
 
 
-def reduce(inputs: Sequence[TileValue], axis: Any, combine: Combine, keep_dims: bool = False) -> list[TileValue]:
-    """Combine all elements along an axis, of all inputs together; None reduces every axis. Raises TT2008, TT2022."""
+Pairing = Callable[[Sequence[TileValue], int, Combine], list[TileValue]]
+
+
+def reduce(
+    inputs: Sequence[TileValue], axis: Any, combine: Combine, keep_dims: bool = False, pairing: Pairing | None = None
+) -> list[TileValue]:
+    """Combine all elements along an axis, of all inputs together; None reduces every axis. Raises TT2008, TT2022.
+
+    `pairing` does the work for a combining function that may branch.
+    """
     shape, axis = inputs[0].shape, unwrap(axis)
     for x in inputs:
         if not x.shape or x.shape != shape:
@@ -28,7 +36,7 @@ def reduce(inputs: Sequence[TileValue], axis: Any, combine: Combine, keep_dims: 
         place = 0
     else:
         flat, place = list(inputs), static_axis(axis, len(shape))
-    results = _reduce(flat, place, combine)
+    results = _reduce(flat, place, combine, pairing)
     if not unwrap(keep_dims):
         return results
     if axis is not None:
@@ -49,9 +57,13 @@ def checked(combine: Combine, inputs: int) -> Combine:
     return apply
 
 
-def _reduce(inputs: Sequence[TileValue], axis: int, combine: Combine) -> list[TileValue]:
+def _reduce(inputs: Sequence[TileValue], axis: int, combine: Combine, pairing: Pairing | None) -> list[TileValue]:
     try:
         handles = emitter().reduce([x.handle for x in inputs], axis, checked(combine, len(inputs)))
+    except Branching:
+        if pairing is None:
+            raise
+        return pairing(inputs, axis, checked(combine, len(inputs)))
     except Mismatch as mismatch:
         raise fault("TT2001", what=str(mismatch)) from None
     return [make(handle.type, handle) for handle in handles]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyton_lab.ir.definition import Mismatch
-from tinyton_lab.language import arranging, reductions, semantic, shapes
+from tinyton_lab.language import arranging, pairing, reductions, semantic, shapes
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.core import static_dtype
 from tinyton_lab.language.emission import fault, static, static_int, to_value, unwrap
 from tinyton_lab.language.types import spell
-from tinyton_lab.language.value import TileValue, emitter, make
+from tinyton_lab.language.value import Branching, TileValue, emitter, make
 
 
 @builtin
@@ -54,6 +54,8 @@ def scan(inputs: Sequence[TileValue], axis: Any, combine: reductions.Combine, re
     checked = reductions.checked(combine, len(inputs))
     try:
         handles = emitter().scan([x.handle for x in inputs], place, backward, checked)
+    except Branching:
+        return pairing.scanned(inputs, place, backward, checked)
     except Mismatch as mismatch:
         raise fault("TT2001", what=str(mismatch)) from None
     return [make(handle.type, handle) for handle in handles]

@@ -18,6 +18,10 @@ from tinyton_lab.language.types import ElementType, block_type, element_type, sp
 from tinyton_lab.ops.shape import constant
 
 
+class Branching(Exception):
+    """A combining function branches or loops, so it takes elements, not tiles."""
+
+
 class Emitter(Protocol):
     """What carries out the language: the front end appends ops of the IR, eager mode computes arrays.
 
@@ -44,13 +48,16 @@ class Emitter(Protocol):
         ...
 
     def reduce(self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
-        """Combine the elements of each input along an axis; `combine` takes two sets of values and gives one."""
+        """Combine the elements of each input along an axis; `combine` takes two sets of values and gives one.
+
+        Raises `Branching` where it may branch.
+        """
         ...
 
     def scan(
         self, inputs: Sequence[Any], axis: int, reverse: bool, combine: Callable[..., Sequence[TileValue]]
     ) -> Sequence[Any]:
-        """Combine each element with those before it along an axis."""
+        """Combine each element with those before it along an axis. Raises `Branching` as `reduce` does."""
         ...
 
     def map(self, inputs: Sequence[Any], function: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
