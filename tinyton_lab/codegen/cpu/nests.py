@@ -394,7 +394,7 @@ class Nest:
             if isinstance(root, Reduce) and root.op.attrs["axis"] == self.schedule.inner:
                 start = reductions.Accumulator.start
                 if reductions.identities(root.op) is None:
-                    found.append([start(self.values.code, root.op, 0, self.values.scalars)] * (unroll + 1))
+                    found.append([start(self.values.code, root.op, 0, self.values.scalars, unroll)] * (unroll + 1))
                     continue
                 widths = [lanes] * unroll + [0]
                 found.append([start(self.values.code, root.op, width, self.values.scalars) for width in widths])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinyton_lab.codegen.cpu import arithmetic
@@ -50,7 +50,10 @@ def clampable(op: Op) -> bool:
 
 @dataclass(slots=True)
 class Accumulator:
-    """Partial results of one reduction: a variable per input, of `lanes` lanes."""
+    """Partial results of one reduction: a variable per input, of `lanes` lanes.
+
+    Where no neutral element is known, `together` vectors of a turn wait for each other, to be folded at once.
+    """
 
     code: Code
     op: Op
@@ -59,9 +62,11 @@ class Accumulator:
     cells: list[Register]
     types: list[str]
     started: Register | None
+    together: int = 1
+    waiting: list[list[Register]] = field(default_factory=list[list[Register]])
 
     @staticmethod
-    def start(code: Code, op: Op, lanes: int, outer: Mapping[Value, Register]) -> Accumulator:
+    def start(code: Code, op: Op, lanes: int, outer: Mapping[Value, Register], together: int = 1) -> Accumulator:
         """Begin with the neutral element, or with a note that nothing was seen yet."""
         neutral = identities(op)
         elements = [arithmetic.register_type(value.type.element) for value in op.inputs]
@@ -69,13 +74,18 @@ class Accumulator:
         first = neutral or [arithmetic.zero(element) for element in elements]
         cells = [code.variable(code.splat(x, lanes) if lanes else x) for x in first]
         started = None if neutral else code.variable(Register("false", "i1"))
-        return Accumulator(code, op, lanes, outer, cells, types, started)
+        return Accumulator(code, op, lanes, outer, cells, types, started, together)
 
     def step(self, registers: Sequence[Register], position: Position) -> None:
         """Take in one vector of elements; without a neutral element they are joined in their order first."""
         b = self.code
         if self.started is not None:
-            registers = fold_in_order(b, self.op, list(registers), position.lanes, self.outer)
+            self.waiting.append([b.lanes_of(x, position.lanes) if position.lanes else x for x in registers])
+            if len(self.waiting) < self.together:
+                return
+            registers = [_chained(b, vectors) for vectors in zip(*self.waiting)]
+            self.waiting.clear()
+            registers = fold_in_order(b, self.op, registers, position.lanes * self.together, self.outer)
         elements = [b.lanes_of(x, self.lanes) if self.lanes else x for x in registers]
         current = self.read()
         combined = arithmetic.combine(b, self.op.blocks[0], current + elements, self.outer)
@@ -100,6 +110,18 @@ def fold_in_order(
         even, odd = ([_every_other(code, x, start, lanes) for x in vectors] for start in (0, 1))
         vectors = arithmetic.combine(code, op.blocks[0], even + odd, outer)
     return [code.emit(f"extractelement {x}, i64 0", x.element) if x.lanes else x for x in vectors]
+
+
+def _chained(code: Code, vectors: Sequence[Register]) -> Register:
+    """Vectors one behind the other, as one; their number is a power of two."""
+    if len(vectors) == 1:
+        return vectors[0]
+    half = len(vectors) // 2
+    low, high = _chained(code, vectors[:half]), _chained(code, vectors[half:])
+    wanted = ", ".join(f"i32 {lane}" for lane in range(2 * low.lanes))
+    return code.emit(
+        f"shufflevector {low}, {high}, <{2 * low.lanes} x i32> <{wanted}>", vector(low.element, 2 * low.lanes)
+    )
 
 
 def _every_other(code: Code, x: Register, start: int, lanes: int) -> Register:
