@@ -165,3 +165,36 @@ def test_any_number_of_lanes(engine: str, dtype: Any, length: int) -> None:
     statistics[(1,)](x, out, length - 1, length, backend=engine)
     want = [x.sum(), x.max() - 50, 2 * length, x[-1], *(x[:-1] * 2), -1]
     assert out.tolist() == [float(value) for value in want]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_padding_leaves_masks_starts_and_integers_alone(engine: str):
+    @tt.jit
+    def kernel(out, x, n):
+        i = tt.arange(5, 10)
+        v = tt.load(x + i, mask=i < n, other=-7)
+        tt.store(out, tt.reduce_max(v))
+        tt.store(out + 1, v, mask=i < n)
+        tt.store(out + 2, tt.reduce_sum(i))
+
+    assert run(kernel, engine, -np.arange(10, dtype=np.int32), 8, dtype=np.int32)[:3] == [-5, -7, 35]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "eager", "cpu", "sim"])
+@pytest.mark.parametrize("last", range(8))
+def test_the_highest_lane_that_the_mask_leaves_on_stays(engine: str, last: int):
+    @tt.jit
+    def kernel(out, n):
+        i = tt.arange(0, 8)
+        tt.store(out, i + 1, mask=i < n)
+
+    assert run(kernel, engine, last)[0] == last
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "eager", "cpu", "sim"])
+def test_padding_keeps_the_sign_of_a_sum_of_negative_zeros(engine: str):
+    @tt.jit
+    def kernel(out, x):
+        tt.store(out, tt.reduce_sum(tt.load(x + tt.arange(0, 3))))
+
+    assert np.signbit(run(kernel, engine, np.full(3, -0.0, np.float32))[0])

@@ -194,7 +194,7 @@ def relu(x: Any) -> TileValue:
 @builtin
 def reduce_sum(x: Any) -> TileValue:
     """Sum over the lanes; every lane counts a uniform value once."""
-    return reduce_lanes(x, reductions.one(semantic.add), lambda dtype: 0)
+    return reduce_lanes(x, reductions.one(semantic.add), lambda dtype: -0.0 if dtype.kind == "float" else 0)
 
 
 @builtin
