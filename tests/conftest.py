@@ -20,6 +20,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="write what the tests see as their goldens")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A shell that starts the tests in the background has them ignore interrupts, of which some are about."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Golden:
     """The text of ``tests/golden/<name>``: equal to a text that matches it, or to any text while blessing."""
 
