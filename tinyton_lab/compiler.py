@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from tinyton_lab import frontend, pipeline
+from tinyton_lab import frontend
 from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.options import Options
@@ -17,6 +18,9 @@ from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.text import print_function
 from tinyton_lab.ops.roots import written_parameters
 from tinyton_lab.record.stage import Compilation, Diagnostic, SourceRange, Stage
+
+if TYPE_CHECKING:
+    from tinyton_lab.pipeline import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ def _new(request: Request) -> Compilation:
 
 def _compile_tile(request: Request, compilation: Compilation) -> None:
     """The front end and the tile passes: stages ``python ast tile tile/NN-pass``."""
+    from tinyton_lab import pipeline  # loads the passes
+
     compilation.stages.update(frontend.source_stages(request.function))
     options = request.options
     attrs = {"num_warps": options.num_warps, "math": options.math, "fp_fusion": options.fp_fusion}
@@ -116,6 +122,8 @@ def _compile_cpu(request: Request, compilation: Compilation) -> None:
 
 def _native_function(request: Request, compilation: Compilation) -> Function:
     """Tile IR with accurate math: what the passes gave, or, for a record made for a GPU's fast instructions, anew."""
+    from tinyton_lab import pipeline
+
     function: Function = compilation.artifacts["function"]
     if request.options.math == "full":
         return function
@@ -181,7 +189,7 @@ def _add(compilation: Compilation, stage: Stage) -> None:
     compilation.stages[stage.name] = stage
 
 
-def _ir_stage(name: str, function: Function, step: pipeline.Step | None = None, doc: str = "") -> Stage:
+def _ir_stage(name: str, function: Function, step: Step | None = None, doc: str = "") -> Stage:
     printed = print_function(function)
     if step is None:
         return Stage(name, "ir", printed.text, printed.lines, doc=doc)
