@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tinyton_lab.record.events import Access, Finding, Step
 from tinyton_lab.record.provenance import Provenance
-from tinyton_lab.record.recording import Access, Finding, Recording, Step
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation, Diagnostic, Miss, SourceRange, Stage
 
 LABEL, FIRST_LINE = "cell:vadd", 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.record.fixtures import recording, vadd
-from tinyton_lab.record.recording import Access, Finding, Recording
+from tinyton_lab.record.events import Access, Finding
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.schema import Graph
 from tinyton_lab.record.stage import Compilation, Diagnostic, Miss, SourceRange
 

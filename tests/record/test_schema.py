@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.record.fixtures import failed, recording, vadd
 from tinyton_lab.record import delta, generate, schema, steps
-from tinyton_lab.record.recording import Recording, Step
+from tinyton_lab.record.events import Step
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
 
 GRAPH = schema.Graph("ast", "AST", "A tree of 3 nodes.", "digraph {}", "<svg/>")

@@ -11,8 +11,9 @@ from typing import Any
 
 from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import error
+from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
-from tinyton_lab.record.recording import Finding, Recording
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tinyton_lab.record.recording import Access, Finding, Recording, Step
+from tinyton_lab.record.events import Access, Finding, Step
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.shape import AccessJson, Lanes, RecordingJson, Value, WriteJson
 
 EXACT = 2**53

@@ -99,7 +99,7 @@ def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) ->
                 offsets = np.where(mask, offsets, _ZERO)
             if _inside(chunk, region, offsets, site.size):
                 if chunk.recording:
-                    chunk.access = ("global", "load", region, site.size, offsets)
+                    chunk.access = ("global", "load", region, site.size, offsets, None)
                 return region.view(site.size).take((offsets >> shift_of(site.size)).view(I64))
         if attempt == 0:
             region = _guess(chunk, site, address, mask)
@@ -110,6 +110,7 @@ def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: A
     size, region = site.size, chunk.launch.hints[site.number]
     for observer in chunk.observers:
         observer.touch(chunk, site, "global", "store", address, mask, value)
+    whole = value
     if mask is not None:
         address, value = _chosen(chunk, address, value, mask)
     for attempt in (0, 1):
@@ -118,7 +119,7 @@ def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: A
             if _inside(chunk, region, offsets, size):
                 if chunk.recording:
                     where = offsets if mask is None else _spread(chunk, offsets, mask)
-                    chunk.access = ("global", "store", region, size, where)
+                    chunk.access = ("global", "store", region, size, where, whole)
                 _put(region.view(size), (offsets >> shift_of(size)).view(I64), value)
                 return
         if attempt == 0 and address.size:
@@ -177,7 +178,7 @@ def _load_slowly(chunk: Chunk, site: Site, address: Array, mask: Array | None) -
         offsets = address - region.base64
         result[here] = region.view(site.size)[(offsets[here] >> shift_of(site.size)).astype(I64)]
         if chunk.recording:
-            chunk.access = ("global", "load", region, site.size, offsets)
+            chunk.access = ("global", "load", region, site.size, offsets, None)
     return result if result.ndim else result[()]
 
 
@@ -197,6 +198,7 @@ def _store_slowly(chunk: Chunk, site: Site, address: Array, value: Array, mask: 
                 region,
                 site.size,
                 offsets if mask is None else _spread(chunk, offsets, mask),
+                value if mask is None else _spread(chunk, value, mask),
             )
 
 
@@ -282,7 +284,7 @@ def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, 
         observer.touch(chunk, site, space, "load", address, mask, None)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
-        chunk.access = (space, "load", None, site.size, address)
+        chunk.access = (space, "load", None, site.size, address, None)
     return view.take(index)
 
 
@@ -293,7 +295,7 @@ def store_rows(
         observer.touch(chunk, site, space, "store", address, mask, value)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
-        chunk.access = (space, "store", None, site.size, address)
+        chunk.access = (space, "store", None, site.size, address, value)
     if mask is not None:
         index, value = _chosen(chunk, index, value, mask)
     _put(view, index, value)
@@ -413,7 +415,7 @@ def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -
             chunk, site, chunk.shared if space == "shared" else chunk.local, space, address, active
         )
         if chunk.recording:
-            chunk.access = (space, "atomic", None, site.size, address)
+            chunk.access = (space, "atomic", None, site.size, address, None)
         return [(view, np.broadcast_to(index, chunk.shape)[active], active)]
     cells = []
     for region, here in _groups(chunk, site, address, active):
@@ -421,7 +423,7 @@ def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -
             faults.read_only(chunk, site, region, address, here, None)
         offsets = address - region.base64
         if chunk.recording:
-            chunk.access = ("global", "atomic", region, site.size, offsets)
+            chunk.access = ("global", "atomic", region, site.size, offsets, None)
         cells.append((region.view(site.size), (offsets[here] >> shift_of(site.size)).astype(I64), here))
     return cells
 

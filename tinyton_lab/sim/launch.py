@@ -14,8 +14,9 @@ from tinyton_lab.base.knobs import STEP_LIMIT
 from tinyton_lab.base.source import Span
 from tinyton_lab.ptx.syntax import Module, Variable
 from tinyton_lab.ptx.types import TYPES
+from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
-from tinyton_lab.record.recording import Finding, Recording
+from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.access import Rows
 from tinyton_lab.sim.build import Builder
@@ -99,6 +100,11 @@ class State:
         """The source expression behind a PTX line, or that line itself."""
         found = self.source_map.get(line)
         return found[1] if found and found[1] is not None else self.module.line_span(line)
+
+    def places(self) -> dict[int, str]:
+        """Which source each PTX line came from, with its text."""
+        spans = {line: span for line, (_, span) in sorted(self.source_map.items()) if span is not None}
+        return {line: f"{span}: {span.text}" for line, span in spans.items()}
 
     def has_source(self, line: int) -> bool:
         """Whether the expression behind a PTX line is known."""

@@ -12,6 +12,7 @@ import numpy as np
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.ptx import syntax
 from tinyton_lab.ptx.text import parse
+from tinyton_lab.record.events import Argument
 from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim.build import Builder
@@ -103,13 +104,14 @@ class Module:
         cluster3 = self._cluster(program.entry, cluster, grid3)
         state = State(program, grid3, block3, cluster3, shared, source_map)
         bind(state, args, names)
+        arguments = _arrays(state, args, names) if record else []
         if record:
             state.recorder = Recorder(state, most_steps)
         meter = Meter(state) if metrics else None
         watch = Sanitizer(state, uninitialised) if sanitize else None
         state.observers = tuple(observer for observer in (meter, watch) if observer is not None)
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
-        return self._result(state, entry, meter)
+        return self._result(state, entry, meter, arguments)
 
     @staticmethod
     def _cluster(function: syntax.Function, cluster: Any, grid: Extent) -> Extent:
@@ -127,17 +129,35 @@ class Module:
             )
         return shape
 
-    def _result(self, state: State, entry: str, meter: Meter | None) -> Launch:
+    def _result(self, state: State, entry: str, meter: Meter | None, arguments: list[Argument]) -> Launch:
         counts, findings = state.counts(), list(state.findings.values())
         metrics = Metrics(counts) if meter is None else meter.metrics(counts)
         launch = Launch(entry, state.grid, state.block, findings, counts, state.output, metrics)
         recorder = state.recorder
         if recorder is not None:
-            types = state.program.shown_types()
-            launch.expand = lambda: Recording(
-                entry, self.text, state.grid, state.block, list(recorder.steps(types)), launch.findings, launch.counts
-            )
+            types, registers = state.program.shown_types(), state.program.register_names
+
+            def expand() -> Recording:
+                steps, places = list(recorder.steps(types, registers)), state.places()
+                found, totals = launch.findings, launch.counts
+                return Recording(
+                    entry, self.text, state.grid, state.block, steps, found, totals, "warp", arguments, places
+                )
+
+            launch.expand = expand
         return launch
+
+
+def _arrays(state: State, args: Sequence[Any], names: Sequence[str] | None) -> list[Argument]:
+    """The arrays among the arguments, under the names that accesses have in a recording."""
+    found: list[Argument] = []
+    for number, (offset, variable) in enumerate(state.program.parameter_offsets.values()):
+        value = args[number]
+        if isinstance(value, np.ndarray):
+            label = names[number] if names and number < len(names) else variable.name
+            address = int.from_bytes(state.parameters[offset : offset + 8].tobytes(), "little")
+            found.append(Argument(label, value.dtype.str, value.shape, value.strides, address))
+    return found
 
 
 def load(text: str, label: str = "ptx") -> Module:

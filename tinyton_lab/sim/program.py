@@ -236,7 +236,7 @@ class Program:
         return found
 
     def shown_types(self) -> dict[int, str]:
-        """The type in which a recording shows an untyped register: the one that arithmetic uses it in most."""
+        """The type in which a recording shows a register: its own, or the one that arithmetic uses it in most."""
         votes: dict[int, dict[str, int]] = {}
         for code in self.code:
             for details in code.details:
@@ -244,7 +244,8 @@ class Program:
                     if self.register_types[register].kind == "bits" and type_ != self.register_types[register].name:
                         of_register = votes.setdefault(register, {})
                         of_register[type_] = of_register.get(type_, 0) + 1
-        return {register: max(sorted(found), key=lambda t: found[t]) for register, found in votes.items()}
+        own = {n: type_.name for n, type_ in enumerate(self.register_types) if type_.kind != "bits"}
+        return own | {register: max(sorted(found), key=lambda t: found[t]) for register, found in votes.items()}
 
     # Symbols.
     def module_layout(self) -> None:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyton_lab.ptx.types import TYPES
-from tinyton_lab.record.recording import Access, Step
+from tinyton_lab.record.events import Access, Step
+from tinyton_lab.sim.access import I64, RANK_SHIFT
 from tinyton_lab.sim.control import Barrier
 from tinyton_lab.sim.lanes import Array, Chunk, bits
+from tinyton_lab.sim.memory import shift_of
 from tinyton_lab.sim.program import CodeBlock, Details
 
 _SMALL = 8192
@@ -18,11 +20,16 @@ _LANE_BITS = (1 << np.arange(32, dtype=np.uint64)).astype(np.uint64)
 
 
 class Part(NamedTuple):
-    """The recorded CTAs of a chunk: the first one's place in the launch, their shape, and how to cut them out."""
+    """The recorded CTAs of a chunk: the first one's place in the launch, their shape and warps, how to cut them out.
+
+    Values of `large` chunks are cut when they are noted, so that the rest can go; others when steps are written out.
+    """
 
     first: int
     shape: tuple[int, int]
+    warps: int
     cut: Callable[[Array], Array]
+    large: bool
 
 
 class Recorder:
@@ -39,26 +46,46 @@ class Recorder:
         """Run a block's operations one by one, noting each."""
         registers, mask, note = chunk.registers, chunk.mask, self.note
         keep = chunk.recorded
-        part = Part(chunk.first, (keep, chunk.threads), _first_rows(keep) if keep < chunk.ctas else _whole)
+        cut, large = _first_rows(keep) if keep < chunk.ctas else _whole, chunk.ctas * chunk.threads > _SMALL
+        part = Part(chunk.first, (keep, chunk.threads), keep * chunk.threads >> 5, cut, large and keep < chunk.ctas)
+        observers = chunk.observers
         for operation, what in zip(code.operations, code.notes):
             if what is None:
                 operation(chunk)
                 continue
             chosen = mask if what.guard is None else self.chosen(chunk, what, mask)
             chunk.access = None
-            for observer in chunk.observers:
+            for observer in observers:
                 observer.begin(chunk, what)
             operation(chunk)
-            for observer in chunk.observers:
+            for observer in observers:
                 observer.settle(chunk, what)
-            note(part, what, chosen, [registers[write[1]] for write in what.writes], chunk.access, "")
-        for observer in chunk.observers:
+            access = chunk.access
+            if access is not None and access[1] == "atomic":
+                access = (*access[:5], self.content(chunk, *access[:5]))
+            note(part, what, chosen, [registers[write[1]] for write in what.writes], access, "")
+        for observer in observers:
             observer.end(chunk, code)
         if code.ending is not None:
             ending = code.terminator
             waits = isinstance(ending, Barrier) and ending.action != "arrive"
             text = f"barrier {ending.fixed}" if waits else ""
             note(part, code.ending, self.chosen(chunk, code.ending, mask), [], None, text)
+
+    @staticmethod
+    def content(chunk: Chunk, space: str, kind: str, region: Any, size: int, where: Array) -> Array | None:
+        """What stands in memory at each lane's place; None where it is not known."""
+        if region is not None:
+            view, first = region.view(size), None
+        else:
+            view, first = (chunk.shared if space == "shared" else chunk.local).view(size)
+            if chunk.launch.cluster_size > 1 and (where >> where.dtype.type(RANK_SHIFT)).any():
+                # Memory of other CTAs.
+                return None
+        index = np.asarray(where >> shift_of(size).astype(where.dtype)).astype(I64)
+        index = index if first is None else index + first
+        # Inactive lanes may name any place.
+        return view.take(index, mode="clip") if len(view) else None
 
     @staticmethod
     def chosen(chunk: Chunk, what: Details, mask: Array | None) -> Array | None:
@@ -70,33 +97,37 @@ class Recorder:
         return flags if mask is None else flags & mask
 
     def note(self, part: Part, what: Details, mask: Array | None, values: list[Array], access: Any, waits: str) -> None:
-        """Keep one instruction of the recorded CTAs; their part of larger arrays is copied, so that these can go."""
-        shape, cut = part.shape, part.cut
-        warps = shape[0] * shape[1] >> 5
+        """Keep one instruction of the recorded CTAs."""
+        warps = part.warps
         if mask is not None:
-            lanes: Array = cut(mask)
-            mask = lanes
-            warps = int(np.count_nonzero(np.broadcast_to(lanes, shape).reshape(-1, 32).any(axis=1)))
+            lanes = np.broadcast_to(part.cut(mask), part.shape)
+            warps = int(np.count_nonzero(lanes.reshape(-1, 32).any(axis=1)))
         self.total += warps
-        if self.kept < self.most and warps:
-            self.kept += warps
-            if access is not None:
-                access = (*access[:4], cut(access[4]))
-            self.raw.append((part, what, mask, [cut(value) for value in values], access, waits))
+        if self.kept >= self.most or not warps:
+            return
+        self.kept += warps
+        if part.large:
+            cut = part.cut
+            mask, values = None if mask is None else cut(mask), [cut(value) for value in values]
+            access = None if access is None else (*access[:4], cut(access[4]), _cut(cut, access[5]))
+        self.raw.append((part, what, mask, values, access, waits))
 
-    def steps(self, names: dict[int, str]) -> Iterator[Step]:
-        """The kept steps in execution order; `names` gives each register the type it is shown in."""
+    def steps(self, types: dict[int, str], names: list[str]) -> Iterator[Step]:
+        """The kept steps in execution order; `types` gives registers the type they are shown in, `names` their name."""
         index = 0
         for part, what, mask, values, access, waits in self.raw:
-            shape = part.shape
-            full = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(mask, shape)
+            shape, cut = part.shape, part.cut
+            full = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(cut(mask), shape)
             lanes = full.reshape(-1, 32)
             masks = (lanes * _LANE_BITS).sum(axis=1, dtype=np.uint64)
             columns = [
-                self.column(shape, value, register, type_, names)
+                self.column(shape, cut(value), register, type_, types)
                 for value, (_, register, type_) in zip(values, what.writes)
             ]
-            places = None if access is None else np.broadcast_to(access[4], shape).reshape(-1, 32)
+            places, data = (None, None) if access is None else (cut(access[4]), _cut(cut, access[5]))
+            places = None if places is None else np.broadcast_to(places, shape).reshape(-1, 32)
+            data = None if data is None else np.broadcast_to(data, shape).reshape(-1, 32)
+            reads = tuple(dict.fromkeys(names[register] for register in what.reads))
             for warp in np.flatnonzero(masks):
                 if index >= self.most:
                     return
@@ -110,34 +141,42 @@ class Recorder:
                     what.text,
                     int(masks[warp]),
                     tuple((name, tuple(column[warp])) for (name, _, _), column in zip(what.writes, columns)),
-                    self.access(access, places, int(warp), lanes[warp]),
+                    self.access(access, places, data, int(warp), lanes[warp]),
                     waits,
+                    reads,
                 )
                 index += 1
 
     @staticmethod
     def column(
-        shape: tuple[int, int], value: Array, register: int, type_: str, names: dict[int, str]
+        shape: tuple[int, int], value: Array, register: int, type_: str, types: dict[int, str]
     ) -> list[list[Any]]:
         """A register's values by warp, as Python numbers."""
-        shown = TYPES[names.get(register, type_)]
+        shown = TYPES[types.get(register, type_)]
         if shown.bits != value.dtype.itemsize * 8 or shown.compute.kind not in "iufb":
             shown = TYPES[f"b{value.dtype.itemsize * 8}"] if value.dtype.kind != "b" else TYPES["pred"]
         typed = value if value.dtype.kind == "f" else bits(np.asarray(value), shown.compute)
         return np.broadcast_to(typed, shape).reshape(-1, 32).tolist()
 
     @staticmethod
-    def access(access: Any, places: Array | None, warp: int, lanes: Array) -> Access | None:
+    def access(access: Any, places: Array | None, data: Array | None, warp: int, lanes: Array) -> Access | None:
         if access is None or places is None:
             return None
-        space, kind, region, size, _ = access
+        space, kind, region, size = access[:4]
         row = places[warp].astype(np.int64)
         name, shift = space, 0
         if region is not None:
             first = int(row[np.flatnonzero(lanes)[0]])
             part = region.part_of(first + region.base)
             name, shift = part.name, part.first - region.base
-        return Access(space, kind, name, size, tuple(int(o) - shift if on else -1 for o, on in zip(row, lanes)))
+        offsets = tuple(int(o) - shift if on else -1 for o, on in zip(row, lanes))
+        return Access(space, kind, name, size, offsets, () if data is None else _numbers(data[warp], lanes))
+
+
+def _numbers(values: Array, lanes: Array) -> tuple[int, ...]:
+    """Elements of memory as unsigned numbers; 0 in lanes that took no part."""
+    size, raw = values.dtype.itemsize, np.ascontiguousarray(values).tobytes()
+    return tuple(int.from_bytes(raw[size * n : size * n + size], "little") if on else 0 for n, on in enumerate(lanes))
 
 
 def _whole(value: Array) -> Array:
@@ -153,3 +192,7 @@ def _first_rows(count: int) -> Callable[[Array], Array]:
         return value[:count] if value.size <= _SMALL else value[:count].copy()
 
     return cut
+
+
+def _cut(cut: Callable[[Array], Array], value: Array | None) -> Array | None:
+    return None if value is None else cut(np.asarray(value))

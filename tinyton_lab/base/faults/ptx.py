@@ -206,4 +206,20 @@ ROWS: tuple[Fault, ...] = (
         "Occupancy counts the CTAs that one multiprocessor of a GPU holds at once.",
         "tt.occupancy('sm_80', 2048, 32)",
     ),
+    Fault(
+        "TT6060",
+        "Not a recording",
+        "{path} is not a recording that can be read: {reason} (byte {at})",
+        "write recordings with recording.save(path)",
+        "A `.ttrec` file has a checksum and sizes, which are checked before anything in it is used.",
+        "from tinyton_lab.record.recording import Recording\nRecording.load('no_such_file.ttrec')",
+    ),
+    Fault(
+        "TT6061",
+        "Nothing to explain",
+        "no recorded step wrote {what}",
+        "record the CTA that writes it: launch with record='warp' and a larger recorded_ctas",
+        "A value is explained by the steps that led to it, so the launch must have recorded its writer.",
+        _ptx("", "tt.sim.why(module.launch('k', (1,), (32,), [np.zeros(4, np.float32)], record='warp'), 'x', 0)"),
+    ),
 )

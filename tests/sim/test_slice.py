@@ -1,0 +1,121 @@
+"""Why a value is what it is: planted values are found again through every way that values travel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.sim import corpus
+from tests.sim.kit import element, run
+from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.sim import Launch, why
+
+OUT = "mul.wide.u32 %d20, %r0, 4; add.u64 %d20, %d20, %d1; st.global.f32 [%d20], %f9;"
+
+
+def recorded(body: str, x: np.ndarray, before: str = "", block: int = 32) -> Launch:
+    out = np.zeros(64, np.float32)
+    return run(f"{element('%f1', 0, 4)}\n{body}\n{OUT}", x, out, before=before, block=block, record="warp")
+
+
+def leaves(launch: Launch, index: int) -> list[str]:
+    return [cause.name for cause in why(launch, "p1", index).leaves()]
+
+
+@pytest.fixture
+def x() -> np.ndarray:
+    return np.arange(64, dtype=np.float32)
+
+
+def test_registers_and_constants(x: np.ndarray):
+    launch = recorded("add.f32 %f2, %f1, 0f3F800000; mul.f32 %f9, %f2, %f2;", x)
+    found = why(launch, "p1", 5)
+    assert [cause.name for cause in found.leaves()] == ["p0[5]"] and found.leaves()[0].value == 5.0
+    assert found.causes[0].value == 36.0 and found.complete
+    assert [step.text.split()[0] for step in found.steps()] == ["ld.global.b32", "add.f32", "mul.f32", "st.global.f32"]
+    assert "p0[5] = 5.0" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("mode", "operand", "source"), [("bfly", "3", 6), ("up", "2", 3), ("down", "4", 9), ("idx", "30", 30)]
+)
+def test_shuffles_lead_to_the_lane_that_was_read(mode: str, operand: str, source: int, x: np.ndarray):
+    limit = 0 if mode == "up" else 31
+    launch = recorded(f"shfl.sync.{mode}.b32 %f9, %f1, {operand}, {limit}, -1;", x)
+    assert leaves(launch, 5) == [f"p0[{source}]"]
+
+
+def test_a_shuffle_by_register_and_one_from_outside(x: np.ndarray):
+    launch = recorded("xor.b32 %r5, %r0, 7; shfl.sync.idx.b32 %f9, %f1, %r5, 31, -1;", x)
+    assert leaves(launch, 5) == ["p0[2]"]
+    launch = recorded("shfl.sync.up.b32 %f9, %f1, 8, 0, -1;", x)
+    assert leaves(launch, 5) == ["p0[5]"]
+
+
+def test_shared_memory_across_warps(x: np.ndarray):
+    body = """mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r3, %r1, %r2; st.shared.f32 [%r3], %f1; bar.sync 0;
+    xor.b32 %r4, %r2, 252; add.u32 %r4, %r4, %r1; ld.shared.f32 %f9, [%r4];"""
+    launch = recorded(body, x, ".shared .align 4 .b8 s[256];\n", 64)
+    assert leaves(launch, 5) == ["p0[58]"]
+
+
+def test_atomics_have_every_lane_as_a_cause(x: np.ndarray):
+    body = f"{element('%f1', 0, 4)} and.b32 %r1, %r0, 1; mul.wide.u32 %d20, %r1, 4; add.u64 %d20, %d20, %d1; "
+    launch = run(body + "red.global.add.f32 [%d20], %f1;", x, np.ones(4, np.float32), record="warp")
+    found = why(launch, "p1", 1)
+    assert sorted(cause.name for cause in found.leaves()) == sorted(["p1[1]", *(f"p0[{n}]" for n in range(1, 32, 2))])
+    assert found.causes[0].value == 1 + sum(range(1, 32, 2))
+
+
+def test_lanes_under_a_guard_keep_their_own_history(x: np.ndarray):
+    body = "mov.f32 %f9, %f1; setp.lt.u32 %p1, %r0, 8; @%p1 add.f32 %f9, %f1, 0f3F800000;"
+    launch = recorded(body, x)
+    assert [s.text.split()[0] for s in why(launch, "p1", 20).steps()] == ["ld.global.b32", "mov.f32", "st.global.f32"]
+    assert any("add.f32" in s.text for s in why(launch, "p1", 5).steps())
+
+
+def test_nan_is_followed_through_what_is_nan(x: np.ndarray):
+    x[9] = np.nan
+    launch = recorded("shfl.sync.bfly.b32 %f2, %f1, 1, 31, -1; add.f32 %f9, %f1, %f2;", x)
+    assert leaves(launch, 8) == ["p0[9]"]
+    assert sorted(leaves(launch, 4)) == ["p0[4]", "p0[5]"]
+
+
+def test_a_nan_of_attention_is_found_through_matrices_copies_and_shared_memory():
+    launch, buffers = corpus.prepare("triton/flash_fwd_fp16_causal@80")
+    buffers["v"][0, 5, 7] = np.nan
+    done = launch(record="warp", recorded_ctas=1)
+    assert np.isnan(buffers["o"][0, 8, 7])
+    found = why(done, "flash_fwd_param_3", (0, 8, 7))
+    assert found.complete and len(found.causes) < 40
+    names = [cause.name for cause in found.leaves()]
+    assert "flash_fwd_param_2[0, 5, 7]" in names and all(name.startswith("flash_fwd_param_2[0, ") for name in names)
+
+
+def test_what_was_not_recorded_cannot_be_explained(x: np.ndarray):
+    launch = recorded("mov.f32 %f9, %f1;", x)
+    for name, index in (("p1", 40), ("p1", 99), ("p9", 0), ("p0", 1), ("p1", (1, 2))):
+        with pytest.raises(TinytonError, match="TT6061|no recorded step"):
+            why(launch, name, index)
+    with pytest.raises(TinytonError):
+        why(run("mov.u32 %r1, 1;", x), "p0", 0)
+
+
+def test_a_limit_cuts_off_and_says_so(x: np.ndarray):
+    found = why(recorded("add.f32 %f2, %f1, %f1; mul.f32 %f9, %f2, %f2;", x), "p1", 3, most=2)
+    assert not found.complete and repr(found).endswith("...")
+
+
+def test_recorded_values_of_stores_are_what_memory_holds():
+    launch, buffers = corpus.prepare("triton/softmax_fp32@80")
+    recording = launch(record="warp", recorded_ctas=1).recording
+    assert recording is not None
+    timeline = recording.timeline()
+    stores = [s.access for s in recording.steps if s.access and s.access.kind == "store" and s.access.space == "global"]
+    arrays = dict(zip((a.name for a in recording.arguments), buffers.values()))
+    assert stores
+    for access in stores:
+        for offset in access.offsets:
+            if offset >= 0:
+                wanted = arrays[access.name].reshape(-1)[offset // 4]
+                assert timeline.memory(access.name, offset, dtype="f4") == wanted
