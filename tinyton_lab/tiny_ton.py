@@ -143,7 +143,7 @@ def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, Tile
         behind = semantic.compare(semantic.COMPARE["lt"], i, j)
         return semantic.where(behind, b, a), semantic.where(behind, j, i)
 
-    found, highest = reductions.reduce([value, lane], 0, later)
+    found, highest = reductions.reduce([value, lane], 0, later, commutes=True)
     return found, semantic.compare(semantic.COMPARE["ge"], highest, 0)
 
 

@@ -101,6 +101,78 @@ def test_scans(dtype: str, engine: str):
 
 
 @tt.jit
+def affine(a, b, c, d):
+    return c * a, c * b + d
+
+
+@tt.jit
+def compose(x, y, p, q, AXIS: tl.constexpr, REVERSE: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    i, j, k = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    place = (i * B + j) * C + k
+    maps = (tl.load(x + place), tl.load(y + place))
+    slopes, offsets = tl.associative_scan(maps, AXIS, affine, REVERSE)
+    tl.store(p + place, slopes)
+    tl.store(p + A * B * C + place, offsets)
+    slope, offset = tl.reduce(maps, AXIS, affine, keep_dims=True)
+    tl.store(q + place, slope + 0 * place)
+    tl.store(q + A * B * C + place, offset + 0 * place)
+
+
+def composed(x: Any, y: Any, axis: int, reverse: bool) -> tuple[Any, Any]:
+    """Every composition from the first map on (the last one, with `reverse`), one step after the other."""
+    maps = [np.flip(np.moveaxis(part, axis, 0), 0) if reverse else np.moveaxis(part, axis, 0) for part in (x, y)]
+    slopes, offsets = (part.copy() for part in maps)
+    for at in range(1, len(slopes)):
+        slopes[at], offsets[at] = maps[0][at] * slopes[at - 1], maps[0][at] * offsets[at - 1] + maps[1][at]
+    found = [np.flip(part, 0) if reverse else part for part in (slopes, offsets)]
+    return np.moveaxis(found[0], 0, axis), np.moveaxis(found[1], 0, axis)
+
+
+CUBES = [(1, 1, 1), (2, 4, 32), (1, 128, 2), (32, 8, 1), (64, 1, 16), (1, 1, 512)]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "eager", *ENGINES])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_maps_are_composed_in_the_order_of_their_indices(engine: str, axis: int):
+    for number, shape in enumerate(CUBES):
+        rng = np.random.default_rng(number)
+        x, y = (2 * rng.integers(-5, 5, shape) + 1).astype(np.int32), rng.integers(-9, 9, shape).astype(np.int32)
+        reverse = number % 2 == 1
+        scanned, whole = composed(x, y, axis, reverse), composed(x, y, axis, False)
+        last = [np.broadcast_to(np.take(part, [-1], axis), shape) for part in whole]
+        arrays = {"x": x, "y": y, "p": np.zeros((2, *shape), np.int32), "q": np.zeros((2, *shape), np.int32)}
+        options = {"AXIS": axis, "REVERSE": reverse, **dict(zip("ABC", shape, strict=True))}
+        for warps in (1, 4, 8) if engine == "sim" else (4,):
+            got = launched(compose, arrays, engine, **options, num_warps=warps)
+            np.testing.assert_array_equal(got["p"], scanned, str((shape, warps)))
+            np.testing.assert_array_equal(got["q"], last, str((shape, warps)))
+
+
+@tt.jit
+def latest(a, b):
+    return tl.where(b != 0, b, a)
+
+
+@tt.jit
+def last_numbers(x, whole, lines, M: tl.constexpr, N: tl.constexpr):
+    i, j = tl.arange(0, M), tl.arange(0, N)
+    tile = tl.load(x + i[:, None] * N + j[None, :])
+    tl.store(whole, tl.reduce(tl.trans(tile), None, latest))
+    tl.store(lines + j, tl.reduce(tl.reshape(tl.trans(tile), (N, M // 2, 2)), 1, latest).sum(1))
+
+
+@pytest.mark.parametrize("engine", ["interpreter", *ENGINES])
+def test_the_last_number_that_is_not_zero_is_found_in_turned_tiles(engine: str):
+    for m, n, warps in ((16, 16, 1), (64, 64, 4), (8, 256, 8)):
+        x = np.random.default_rng(m).integers(0, 99, (m, n)).astype(np.int32)
+        x[x % 5 > 0] = 0
+        got = launched(last_numbers, {"x": x, "whole": x[:1, 0], "lines": x[0]}, engine, M=m, N=n, num_warps=warps)
+        assert got["whole"] == [number for number in x.T.flat if number][-1]
+        halves = [[next((int(v) for v in line[half::2][::-1] if v), 0) for half in (0, 1)] for line in x.T]
+        assert got["lines"].tolist() == [sum(pair) for pair in halves], (m, n)
+
+
+@tt.jit
 def order(x, out, AXIS: tl.constexpr, FALLS: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
     place = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     tl.store(out + place, tl.sort(tl.load(x + place), AXIS, FALLS))

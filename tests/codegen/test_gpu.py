@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import tinyton_lab as tt
+import tinyton_lab.language as tl
 from tests.codegen.simulation import corpus, gpu_code, run_case
 from tests.kernels.case import Case
 
@@ -40,6 +43,37 @@ def test_code_carries_its_launch():
     assert ".reqntid 64" in code.ptx and "ld.global.v4.b32" not in code.ptx
     wide = gpu_code(case.kernel, {**case.arguments, "n": 1024}, num_warps=2)
     assert "ld.global.v4.b32" in wide.ptx
+
+
+@tt.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@tt.jit
+def later(a, b):
+    return tl.where(b != 0, b, a)
+
+
+@tt.jit
+def reduced(x, out, KIND: tl.constexpr):
+    tile = tl.load(x + tl.arange(0, 2048))
+    if KIND == "sum":
+        tl.store(out, tl.sum(tile))
+    elif KIND == "index":
+        tl.store(out, tl.max(tile, 0, return_indices=True)[1].to(tl.float32))
+    elif KIND == "larger":
+        tl.store(out, tl.reduce(tile, 0, larger))
+    else:
+        tl.store(out, tl.reduce(tile, 0, later))
+
+
+@pytest.mark.parametrize(("kind", "shuffles"), [("sum", 5), ("larger", 5), ("index", 10), ("later", 5)])
+def test_a_reduction_shuffles_once_per_bit_of_a_lane(kind: str, shuffles: int):
+    """Also where it keeps the order of elements: another layout makes neighbours of them."""
+    arrays = {"x": np.zeros(2048, np.float32), "out": np.zeros(1, np.float32)}
+    ptx = gpu_code(reduced, {**arrays, "KIND": kind}).ptx
+    assert ptx.count("shfl.sync") == shuffles
 
 
 PRINT = """

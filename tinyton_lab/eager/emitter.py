@@ -87,7 +87,9 @@ class EagerEmitter:
         self.machine.roots.clear()
         return op, [frame.values[result] for result in op.results]
 
-    def reduce(self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+    def reduce(
+        self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]], commutes: bool = False
+    ) -> Sequence[Any]:
         """Combine neighbours, then neighbours of the results ...: the interpreter's tree, with any function."""
         handles: list[ArrayHandle] = list(inputs)
         shape = handles[0].type.shape

@@ -47,9 +47,10 @@ class IrEmitter:
     def effect(self, row: OpDef, operands: Sequence[Any], attrs: Mapping[str, Any]) -> None:
         self.builder.emit(row, operands, attrs)
 
-    def reduce(self, inputs: Sequence[Value], axis: int, combine: Combine) -> Sequence[Any]:
+    def reduce(self, inputs: Sequence[Value], axis: int, combine: Combine, commutes: bool = False) -> Sequence[Any]:
         block = self._combining(inputs, combine)
-        return self.builder.emit(reduction.reduce, inputs, {"axis": axis}, blocks=(block,)).results
+        attrs = {"axis": axis} | ({"commutes": True} if commutes else {})
+        return self.builder.emit(reduction.reduce, inputs, attrs, blocks=(block,)).results
 
     def scan(self, inputs: Sequence[Value], axis: int, reverse: bool, combine: Combine) -> Sequence[Any]:
         block = self._combining(inputs, combine)

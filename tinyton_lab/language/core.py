@@ -361,7 +361,7 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> An
     """Combine all elements along an axis (None: of all axes) with a function of two sets of scalars.
 
     `input` is a tile, or a tuple of tiles which are reduced together; so is the result. The function must be
-    associative and commutative: engines combine in different orders.
+    associative; it gets elements in their order.
     """
     combine = reductions.user_combine(unwrap(combine_fn))
     if isinstance(input, (tuple, list)):

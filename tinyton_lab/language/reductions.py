@@ -21,11 +21,17 @@ Pairing = Callable[[Sequence[TileValue], int, Combine], list[TileValue]]
 
 
 def reduce(
-    inputs: Sequence[TileValue], axis: Any, combine: Combine, keep_dims: bool = False, pairing: Pairing | None = None
+    inputs: Sequence[TileValue],
+    axis: Any,
+    combine: Combine,
+    keep_dims: bool = False,
+    pairing: Pairing | None = None,
+    commutes: bool = False,
 ) -> list[TileValue]:
     """Combine all elements along an axis, of all inputs together; None reduces every axis. Raises TT2008, TT2022.
 
-    `pairing` does the work for a combining function that may branch.
+    `pairing` does the work for a combining function that may branch. Only one that `commutes` may get elements out of
+    their order.
     """
     shape, axis = inputs[0].shape, unwrap(axis)
     for x in inputs:
@@ -36,7 +42,7 @@ def reduce(
         place = 0
     else:
         flat, place = list(inputs), static_axis(axis, len(shape))
-    results = _reduce(flat, place, combine, pairing)
+    results = _reduce(flat, place, combine, pairing, commutes)
     if not unwrap(keep_dims):
         return results
     if axis is not None:
@@ -57,9 +63,11 @@ def checked(combine: Combine, inputs: int) -> Combine:
     return apply
 
 
-def _reduce(inputs: Sequence[TileValue], axis: int, combine: Combine, pairing: Pairing | None) -> list[TileValue]:
+def _reduce(
+    inputs: Sequence[TileValue], axis: int, combine: Combine, pairing: Pairing | None, commutes: bool
+) -> list[TileValue]:
     try:
-        handles = emitter().reduce([x.handle for x in inputs], axis, checked(combine, len(inputs)))
+        handles = emitter().reduce([x.handle for x in inputs], axis, checked(combine, len(inputs)), commutes)
     except Branching:
         if pairing is None:
             raise
@@ -111,7 +119,7 @@ def extreme_with_index(x: Any, axis: Any, greatest: bool, keep_dims: bool, tie_b
         if axis_number != place:
             index = expand(index, axis_number)
     combine = _index_combine(ops.gt if greatest else ops.lt, value.element.kind == "float", tie_break_left)
-    return reduce([value, broadcast_to(index, value.shape)], place, combine, keep_dims)
+    return reduce([value, broadcast_to(index, value.shape)], place, combine, keep_dims, commutes=True)
 
 
 def index_of_extreme(x: Any, axis: Any, greatest: bool, keep_dims: bool, tie_break_left: bool) -> TileValue:

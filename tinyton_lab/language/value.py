@@ -47,10 +47,12 @@ class Emitter(Protocol):
         """Carry out an op without a result."""
         ...
 
-    def reduce(self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]]) -> Sequence[Any]:
+    def reduce(
+        self, inputs: Sequence[Any], axis: int, combine: Callable[..., Sequence[TileValue]], commutes: bool = False
+    ) -> Sequence[Any]:
         """Combine the elements of each input along an axis; `combine` takes two sets of values and gives one.
 
-        Raises `Branching` where it may branch.
+        Elements keep their order unless `combine` `commutes`. Raises `Branching` where it may branch.
         """
         ...
 

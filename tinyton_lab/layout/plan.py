@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.anchors import Anchors, conversion_cost
 from tinyton_lab.layout.linear import Layout
+from tinyton_lab.layout.reduce import in_order
 from tinyton_lab.ops import assembly, atomic, collective, control, memory, message, reduction
 from tinyton_lab.passes.axis_info import analyse
 
@@ -93,6 +94,8 @@ class Plan:
             self._set_source(op, known[0])
 
     def _set_source(self, op: Op, layout: Layout) -> None:
+        if op.row is reduction.reduce and not reduction.commutes(op):
+            layout = in_order(layout, op.attrs["axis"])
         source = self.sources.setdefault(op, layout)
         for result in op.results:
             if result.type.shape:

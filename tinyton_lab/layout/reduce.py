@@ -36,6 +36,26 @@ class Steps:
 
 
 @lru_cache(maxsize=256)
+def in_order(layout: Layout, axis: int) -> Layout:
+    """A layout in which registers, then lanes, then warps hold neighbours along an axis; the rest lies as it did.
+
+    Only there do the steps of a reduction join elements in the order of their indices.
+
+    >>> from tinyton_lab.layout.linear import parse_layout
+    >>> str(in_order(parse_layout("16 register [1] [8] lane [2] warp [4]"), 0))
+    '16 register [1] [2] lane [4] warp [8]'
+    """
+    mask = layout.axis_mask(axis)
+    lowest = mask & -mask
+    places = iter(range(mask.bit_count()))
+    ordered = {
+        name: [lowest << next(places) if basis & mask and not basis & ~mask else basis for basis in bases]
+        for name, bases in layout.inputs
+    }
+    return layout.with_bases(**ordered)
+
+
+@lru_cache(maxsize=256)
 def steps_of(source: Layout, axis: int) -> Steps:
     """Plan the reduction of a tile in layout `source`; every basis must lie along the axis or across it."""
     mask = source.axis_mask(axis)

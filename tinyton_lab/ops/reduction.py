@@ -1,4 +1,4 @@
-"""Rows of ops that combine elements along an axis. The combination is a block: any function of two sets of scalars."""
+"""Rows of ops that combine elements along an axis. The combination is a block: an associative function of two sets."""
 
 from __future__ import annotations
 
@@ -30,14 +30,25 @@ def combiner(op: Op) -> str | None:
     return only.row.name if combines and only.row.elementwise else None
 
 
+def commutes(op: Op) -> bool:
+    """Whether a reduction may take its elements in any order: its one op commutes, or whoever wrote it says so."""
+    (block,) = op.blocks
+    if op.attrs.get("commutes") or len(block.ops) != 2 or len(block.args) != 2:
+        return bool(op.attrs.get("commutes"))
+    only, end = block.ops
+    combines = list(only.operands) in (block.args, block.args[::-1]) and list(end.operands) == list(only.results)
+    return combines and only.row.elementwise and "commutative" in only.row.laws
+
+
 reduce = row(
     "reduce",
     "*inputs",
-    "axis scratch=",
+    "axis commutes= scratch=",
     infer=infer_reduce,
     regions=1,
     layout="reduce",
     example="tl.sum(x, axis=0)",
     doc="Combine all elements along an axis. The block takes two elements of each input and yields one of each; "
-    "it must be associative. The order is a tree, the same on every run but not on every engine.",
+    "it must be associative. Elements keep their order; where the block is one commutative op, or `commutes`, engines "
+    "may take another. The tree is the same on every run but not on every engine.",
 )

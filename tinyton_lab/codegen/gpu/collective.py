@@ -8,17 +8,21 @@ from tinyton_lab.ir.core import Op
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.layout.reduce import Steps, item_bytes, regions, steps_of_op
 from tinyton_lab.llvm.text import Register
+from tinyton_lab.ops.reduction import commutes
 
 Element = list[Register]  # one register per input of the reduction
 
 
 def lower_reduce(state: State, op: Op) -> None:
-    """Combine along the axis. The order is fixed: neighbours first in registers, far lanes first, then warps."""
-    steps = steps_of_op(op)
+    """Combine along the axis: in registers, then lanes, then warps.
+
+    Neighbours come first everywhere, and the lower stays to the left; far lanes come first where order is free.
+    """
+    steps, free = steps_of_op(op), commutes(op)
     columns = [state.get(value) for value in op.operands]
     combined = [_tree(state, op, [[c[r] for c in columns] for r in group]) for group in steps.groups]
-    for lane in reversed(steps.lanes):
-        combined = [_combine(state, op, e, [shuffle(state, x, 1 << lane) for x in e]) for e in combined]
+    for lane in reversed(steps.lanes) if free else steps.lanes:
+        combined = [_across_lanes(state, op, element, lane, free) for element in combined]
     if steps.warps:
         combined = _across_warps(state, op, steps, combined)
     for result, column in zip(op.results, zip(*combined, strict=True), strict=True):
@@ -53,6 +57,18 @@ def _tree(state: State, op: Op, elements: list[Element]) -> Element:
         pairs = range(0, len(elements), 2)
         elements = [_combine(state, op, elements[at], elements[at + 1]) for at in pairs]
     return elements[0]
+
+
+def _across_lanes(state: State, op: Op, element: Element, lane: int, free: bool) -> Element:
+    """Combine with the lane whose number differs in one bit; unless order is `free`, the lower lane's comes first."""
+    other = [shuffle(state, x, 1 << lane) for x in element]
+    if free:
+        return _combine(state, op, element, other)
+    b = state.builder
+    bit = b.emit(f"and i32 {state.lane.text}, {1 << lane}", "i32")
+    lower = b.compare("icmp eq", bit, Register("0", "i32"))
+    pairs = list(zip(element, other, strict=True))
+    return _combine(state, op, [b.select(lower, x, y) for x, y in pairs], [b.select(lower, y, x) for x, y in pairs])
 
 
 def _across_warps(state: State, op: Op, steps: Steps, combined: list[Element]) -> list[Element]:
