@@ -86,6 +86,7 @@ class State:
         self.observers: tuple[Observer, ...] = ()
         self.cluster, self.cluster_size = cluster, cluster[0] * cluster[1] * cluster[2]
         self.steps, self.limit = 0, STEP_LIMIT.integer()
+        self.schedule: int | None = None
         self.block_runs = [0] * len(program.code)
         self.block_lanes = [0] * len(program.code)
         self.block_warps = [0] * len(program.code)

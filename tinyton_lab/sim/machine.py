@@ -16,10 +16,9 @@ from tinyton_lab.sim.lanes import Array, Chunk, bits, blend
 from tinyton_lab.sim.memory import FUNCTION_BASE
 from tinyton_lab.sim.observers import CLUSTER_BARRIER, run_block
 from tinyton_lab.sim.program import CodeBlock, Program
+from tinyton_lab.sim.schedule import Place, Schedule
 from tinyton_lab.sim.warps import lanes_named
 
-# (minus the call depth, block number): the smallest runs first, so that lanes wait for those that still come.
-Place = tuple[int, int]
 _PATIENCE, _TURNS = 256, 128
 # So often may each group ask in vain for what only the others could bring about.
 _QUESTIONS = 2000
@@ -56,6 +55,11 @@ class Machine:
         self.returns: list[Array] = []
         self.kept: list[dict[int, Array]] = []
         self.streak = self.turns = self.dispatches = self.questions = 0
+        seed, self.patience = chunk.launch.schedule, _PATIENCE
+        self.schedule = None if seed is None else Schedule(program.code, seed, chunk.first, chunk.threads)
+        if self.schedule is not None:
+            # Each warp takes its own steps.
+            self.patience *= chunk.ctas * chunk.threads >> 5
         chunk.local = Rows(chunk.shape, program.local_bytes + program.stack_bytes)
 
     def run(self) -> None:
@@ -77,20 +81,24 @@ class Machine:
     def choose(self) -> Place:
         """The place to run next: the first in program order, with turns for the others when it only spins."""
         groups = self.groups
-        if len(groups) == 1:
+        if len(groups) == 1 and self.schedule is None:
             self.streak = 0
             return next(iter(groups))
         order = sorted(groups)
         if self.chunk.impatient:
             # A lane asked for something that has not happened yet: let the others go on.
-            self.chunk.impatient, self.streak = False, _PATIENCE
+            self.chunk.impatient, self.streak = False, self.patience
         if self.turns:
             self.turns -= 1
             order.sort(key=lambda place: (self.last_run.get(place, 0), place))
         elif self.code[order[0][1]].spins:
             self.streak += 1
-            if self.streak > _PATIENCE:
+            if self.streak > self.patience:
                 self.streak, self.turns = 0, _TURNS
+        if self.schedule is not None and not self.turns:
+            drawn = self.schedule.choose(self)
+            if drawn is not None:
+                return drawn
         for place in order:
             if self.ready(place):
                 return place
@@ -148,13 +156,33 @@ class Machine:
 
     held: tuple[Place, Array] | None = None
 
+    def lanes_at(self, place: Place) -> Array:
+        """The lanes of a group as a (ctas, threads) array."""
+        mask = self.groups[place][0]
+        return np.ones(self.chunk.shape, np.bool_) if mask is None else np.broadcast_to(mask, self.chunk.shape)
+
+    def keep(self, place: Place, chosen: Array) -> None:
+        """Let only these lanes of a group go on; the others stay behind at the same place."""
+        here, chosen = self.lanes_at(place), chosen.reshape(self.chunk.shape)
+        rest = here & ~chosen
+        if self.held is not None:
+            rest = rest | self.held[1]
+        if rest.any():
+            going = here & chosen
+            self.groups[place], self.held = (going, int(np.count_nonzero(going))), (place, rest)
+
+    def rejoin(self) -> None:
+        """Put lanes that stay behind back into their group."""
+        if self.held is not None:
+            place, lanes = self.held
+            self.held = None
+            self.put(place, lanes, int(np.count_nonzero(lanes)))
+
     # Running.
     def dispatch(self, place: Place) -> None:
         """Run one block, and on while all lanes stay together."""
         mask, count = self.groups.pop(place)
-        if self.held is not None:
-            self.put(self.held[0], self.held[1], int(np.count_nonzero(self.held[1])))
-            self.held = None
+        self.rejoin()
         chunk, launch = self.chunk, self.chunk.launch
         while True:
             code = self.code[place[1]]
@@ -174,7 +202,7 @@ class Machine:
                     operation(chunk)
             self.ask(code)
             following = self.leave(place, code, mask, count)
-            if following is None or self.groups:
+            if following is None or self.groups or self.schedule is not None:
                 if following is not None:
                     self.put(following, mask, count)
                 return

@@ -82,6 +82,7 @@ class Module:
         most_steps: int = _MOST_STEPS,
         source_map: SourceMap | None = None,
         uninitialised: Sequence[str] = (),
+        schedule: int | None = None,
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -91,7 +92,9 @@ class Module:
         sectors, bank conflicts and the like (`tinyton_lab.record.metrics.METRICS`). `names` are the
         arguments' names for messages; `sanitize` looks for races, uninitialised reads and data used too early, also in
         the arguments that `uninitialised` names, and notes them in the launch's findings. `source_map` maps PTX lines
-        to (op number, source span). Raises TinytonError for every fault.
+        to (op number, source span). `schedule` is the seed of a random schedule: warps, and the sides of a branch, run
+        in a random order, one block at a time; what a kernel without races computes does not depend on it. Raises
+        TinytonError for every fault.
         """
         if engine != "trace":
             raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
@@ -103,6 +106,7 @@ class Module:
             raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
         cluster3 = self._cluster(program.entry, cluster, grid3)
         state = State(program, grid3, block3, cluster3, shared, source_map)
+        state.schedule = schedule
         bind(state, args, names)
         arguments = _arrays(state, args, names) if record else []
         if record:

@@ -34,13 +34,15 @@ class Descriptor(NamedTuple):
     mode: int
 
     @classmethod
-    def of(cls, words: Array) -> Descriptor:
+    def of(cls, words: Array, active: Array) -> Descriptor:
+        """Read descriptors; the swizzle is that of the active groups, others may hold anything."""
+        swizzle = int(words[active][0] >> np.uint64(62)) if active.any() else 0
         words = words.reshape(-1, 1, 1).astype(np.uint64)
 
         def field(shift: int) -> Array:
             return (((words >> np.uint64(shift)) & np.uint64(0x3FFF)) << np.uint64(4)).astype(np.int64)
 
-        return cls(field(0), field(16), field(32), _MODES[int(words.flat[0] >> np.uint64(62))])
+        return cls(field(0), field(16), field(32), _MODES[swizzle])
 
     def addresses(self, rows: int, depth: int, size: int, transposed: bool) -> Array:
         """Byte addresses (groups, rows, depth) of the elements of a K-major (or, `transposed`, MN-major) matrix."""
@@ -123,7 +125,7 @@ def _operand(
     groups = words.shape[1]
     size = _ELEMENT_BYTES.get(type_, 1)
     active = chunk.active().reshape(-1, 128).any(axis=1)
-    address = Descriptor.of(words.ravel()).addresses(rows, depth, size, transposed)
+    address = Descriptor.of(words.ravel(), active).addresses(rows, depth, size, transposed)
     address = np.where(active[:, None, None], address, 0)
     ctas = np.repeat(np.arange(chunk.ctas), groups)[:, None, None]
     return _values(access.load_row(chunk, site, ctas, address.astype(np.uint64)), type_)
