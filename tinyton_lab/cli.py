@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     simulator.add_argument("--shared", type=int, default=0, help="dynamic shared memory in bytes")
     simulator.add_argument("--metrics", action="store_true", help="count sectors, bank conflicts and the like")
     simulator.add_argument("--sanitize", action="store_true", help="look for races and uninitialised reads")
+    simulator.add_argument("--tensor-cores", default="exact", help="how products are summed: exact, sm_80 ...")
     show = command("show", show_record, "Print a saved record (.ttcard).", "file")
     show.add_argument("--stage", help="print the text of this stage")
     show.add_argument("--json", action="store_true", help="print the record as JSON")
@@ -176,7 +177,7 @@ def simulate(parsed: argparse.Namespace) -> int:
     if not module.entries:
         raise error("TT5003", file=parsed.file, kind="PTX to run", why="it has no .entry")
     arrays = [array for _, array in parsed.arg]
-    asked = {"shared": parsed.shared, "metrics": parsed.metrics, "sanitize": parsed.sanitize}
+    asked = {name: getattr(parsed, name) for name in ("shared", "metrics", "sanitize", "tensor_cores")}
     launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays, **asked)
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from tinyton_lab.ptx.fragments import PER_REGISTER, Fragment, accumulator, decode, encode, left, opaque, right
 from tinyton_lab.ptx.isa import Form, LaneFunction, Slot, row
-from tinyton_lab.ptx.numerics import fma64
+from tinyton_lab.ptx.tensor_cores import EXACT, TensorCore, multiply, rule
 
 Array = Any
 Registers = list[Array]
@@ -39,19 +39,6 @@ def shape_of(form: Form) -> tuple[int, int, int]:
     return int(found[1]), int(found[2]), int(found[3])
 
 
-def multiply(a: Array, b: Array, c: Array, type_: str, saturate: bool = False) -> Array:
-    """a @ b + c over warps: exact products, summed in f64 (integers exactly; f64 as a chain of fma in k order)."""
-    if type_ == "f64":
-        total = c
-        for k in range(a.shape[2]):
-            total = fma64(a[:, :, k, None], b[:, k, None, :], total)
-        return total
-    if a.dtype.kind == "i":
-        total = np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64) + c
-        return np.clip(total, -(2**31), 2**31 - 1) if saturate else total
-    return np.matmul(a, b) + c
-
-
 def _accumulate(type_: str, fragment: Fragment, registers: Registers) -> Array:
     return fragment.gather(decode(registers, type_))
 
@@ -62,9 +49,11 @@ def _mma(form: Form) -> LaneFunction:
     left_side, right_side, result = left(m, k, a), right(k, n, b), accumulator(m, n)
     saturate = form.has("satfinite")
 
-    def run(active: Array, a_registers: Registers, b_registers: Registers, c_registers: Registers) -> Registers:
+    def run(
+        active: Array, a_registers: Registers, b_registers: Registers, c_registers: Registers, core: TensorCore = EXACT
+    ) -> Registers:
         x, y = left_side.gather(decode(a_registers, a)), right_side.gather(decode(b_registers, b))
-        total = multiply(x, y, _accumulate(c, result, c_registers), a, saturate)
+        total = multiply(x, y, _accumulate(c, result, c_registers), a, saturate, rule(core, "mma", a, d))
         return encode(result.scatter(total), d)
 
     return run
@@ -83,12 +72,17 @@ def _sparse(form: Form) -> LaneFunction:
         c_registers: Registers,
         metadata: Registers,
         selector: Registers,
+        core: TensorCore = EXACT,
     ) -> Registers:
         values = compact.gather(decode(a_registers, a))
         dense = np.zeros((len(values), m, k))
         places = _places(metadata[0], int(selector[0].flat[0]), m, k)
         np.put_along_axis(dense, places, values, axis=2)
-        total = multiply(dense, right_side.gather(decode(b_registers, b)), _accumulate(c, result, c_registers), a)
+        # Half of the places are zeros that no multiplier sees.
+        how = rule(core, "mma", a, d)
+        how = None if how is None else how._replace(group=2 * how.group)
+        old = _accumulate(c, result, c_registers)
+        total = multiply(dense, right_side.gather(decode(b_registers, b)), old, a, how=how)
         return encode(result.scatter(total), d)
 
     return run
@@ -143,9 +137,12 @@ def _wmma(form: Form) -> LaneFunction:
     d, a, b, c = names if len(names) == 4 else (names[0], "f16", "f16", names[1])
     sides = {side: wmma_fragment(shape, side, type_) for side, type_ in zip("dabc", (d, a, b, c))}
 
-    def run(active: Array, a_registers: Registers, b_registers: Registers, c_registers: Registers) -> Registers:
+    def run(
+        active: Array, a_registers: Registers, b_registers: Registers, c_registers: Registers, core: TensorCore = EXACT
+    ) -> Registers:
         x, y = sides["a"].gather(decode(a_registers, a)), sides["b"].gather(decode(b_registers, b))
-        total = multiply(x, y, sides["c"].gather(decode(c_registers, c)), a, form.has("satfinite"))
+        old = sides["c"].gather(decode(c_registers, c))
+        total = multiply(x, y, old, a, form.has("satfinite"), rule(core, "mma", a, d))
         return encode(sides["d"].scatter(total), d)
 
     return run

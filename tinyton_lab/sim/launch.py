@@ -13,6 +13,7 @@ from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.base.knobs import STEP_LIMIT
 from tinyton_lab.base.source import Span
 from tinyton_lab.ptx.syntax import Module, Variable
+from tinyton_lab.ptx.tensor_cores import EXACT
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
@@ -84,6 +85,7 @@ class State:
         self.hints: list[Region | None] = [None] * program.access_sites
         self.recorder: Recorder | None = None
         self.observers: tuple[Observer, ...] = ()
+        self.tensor_core = EXACT
         self.cluster, self.cluster_size = cluster, cluster[0] * cluster[1] * cluster[2]
         self.steps, self.limit = 0, STEP_LIMIT.integer()
         self.schedule: int | None = None

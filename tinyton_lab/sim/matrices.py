@@ -67,7 +67,8 @@ def matrix(low: Lowering, instruction: Instruction, form: Form, names: Names) ->
     def run(chunk: Chunk) -> None:
         registers = chunk.registers
         sources = [[chunk.full(read(registers)) for read in group] for group in readers]
-        write_lanes(chunk, targets, function(chunk.active().reshape(-1, 32), *sources))
+        active, core = chunk.active().reshape(-1, 32), chunk.launch.tensor_core
+        write_lanes(chunk, targets, function(active, *sources, core=core))
 
     return run
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.ptx import syntax
+from tinyton_lab.ptx.tensor_cores import TENSOR_CORES
 from tinyton_lab.ptx.text import parse
 from tinyton_lab.record.events import Argument
 from tinyton_lab.record.metrics import Metrics
@@ -83,6 +84,7 @@ class Module:
         source_map: SourceMap | None = None,
         uninitialised: Sequence[str] = (),
         schedule: int | None = None,
+        tensor_cores: str = "exact",
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -93,20 +95,25 @@ class Module:
         arguments' names for messages; `sanitize` looks for races, uninitialised reads and data used too early, also in
         the arguments that `uninitialised` names, and notes them in the launch's findings. `source_map` maps PTX lines
         to (op number, source span). `schedule` is the seed of a random schedule: warps, and the sides of a branch, run
-        in a random order, one block at a time; what a kernel without races computes does not depend on it. Raises
+        in a random order, one block at a time; what a kernel without races computes does not depend on it.
+        `tensor_cores` says how products of matrices are summed: ``"exact"``, rounded once, or cut off as an
+        architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`). Raises
         TinytonError for every fault.
         """
         if engine != "trace":
             raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
         if record not in (None, "warp"):
             raise error("TT6030", None, what=f"recording level {record!r}", cure="use record='warp'")
+        if tensor_cores not in TENSOR_CORES:
+            known = ", ".join(map(repr, TENSOR_CORES))
+            raise error("TT6030", None, what=f"tensor_cores={tensor_cores!r}", cure=f"use one of {known}")
         program = self.program(entry)
         grid3, block3 = extent(grid, "grid", _GRID_LIMIT), extent(block, "block", _BLOCK_LIMIT)
         if int(np.prod(block3)) > 1024:
             raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
         cluster3 = self._cluster(program.entry, cluster, grid3)
         state = State(program, grid3, block3, cluster3, shared, source_map)
-        state.schedule = schedule
+        state.schedule, state.tensor_core = schedule, TENSOR_CORES[tensor_cores]
         bind(state, args, names)
         arguments = _arrays(state, args, names) if record else []
         if record:

@@ -10,8 +10,8 @@ import numpy as np
 from tinyton_lab.ptx.cfg import Names
 from tinyton_lab.ptx.fragments import PER_REGISTER, decode, encode, group_accumulator, left
 from tinyton_lab.ptx.isa import Form
-from tinyton_lab.ptx.isa_matrix import multiply
 from tinyton_lab.ptx.syntax import Immediate, Instruction, Operand, Vector
+from tinyton_lab.ptx.tensor_cores import multiply, rule
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.sim import access
 from tinyton_lab.sim.bulk import swizzled
@@ -111,7 +111,8 @@ def warpgroup_matrix(low: Lowering, instruction: Instruction, form: Form, names:
         x = x * signs[0]
         kept = chunk.full(keep(registers)).reshape(-1, 32)[:, :1, None]
         old = np.where(kept, result.gather(decode([chunk.full(read(registers)) for read in readers], d)), 0)
-        total = multiply(x, np.repeat(y, 4, axis=0), old, a, form.has("satfinite"))
+        how = rule(chunk.launch.tensor_core, "wgmma", a, d)
+        total = multiply(x, np.repeat(y, 4, axis=0), old, a, form.has("satfinite"), how)
         write_lanes(chunk, targets, encode(result.scatter(total), d))
 
     return run
