@@ -270,6 +270,7 @@ MODULES: dict[str, Mapping[str, Any]] = {
         "OutOfResources": OutOfResources,
         "TritonError": TinytonError,
         "__version__": VERSION,
+        "aggregate": language.aggregate,
         "cdiv": language.cdiv,
         "must_use_result": must_use_result,
         "next_power_of_2": next_power_of_2,

@@ -13,6 +13,7 @@ from typing import Any
 from tinyton_lab.base.diagnostics import depth_limited
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.base.source import Source, Span
+from tinyton_lab.language.initialisers import read_fields
 
 RUNTIME = "_tinyton_"
 _LIFTED = frozenset(("to", "dtype", "shape", "type", "numel", "cast"))
@@ -28,6 +29,7 @@ def compile_function(function: Callable[..., Any], source: Source, operators: bo
     definition: Any = tree.body[0].body[0] if indented else tree.body[0]
     ast.increment_lineno(definition, source.first_line - (2 if indented else 1))
     definition.decorator_list = []
+    read_fields(function, definition)
     _strip_annotations(definition.args)
     definition.returns = None
     line, column = definition.lineno, definition.col_offset + len("def ")
@@ -146,6 +148,8 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _is_constexpr(self, annotation: ast.expr) -> bool:
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            return annotation.value.split(".")[-1].lower() == "constexpr"
         head, *rest = ast.unparse(annotation).strip("'\"").split(".")
         found = self.names.get(head)
         for attribute in rest:

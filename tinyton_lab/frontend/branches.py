@@ -14,7 +14,7 @@ from tinyton_lab.ir.core import Block
 from tinyton_lab.ir.types import Pointer
 from tinyton_lab.language import semantic
 from tinyton_lab.language.emission import describe, is_number, number, to_value
-from tinyton_lab.language.structure import alike, parts_of, remade, spelled
+from tinyton_lab.language.structure import Structure, alike, is_hollow, parts_of, remade, same_form, spelled
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
@@ -87,6 +87,8 @@ class Merge:
 
 def same_constant(x: Any, y: Any) -> bool:
     """Whether two compile-time values are the same, in type and bits."""
+    if isinstance(x, Structure) or isinstance(y, Structure):
+        return same_form(x, y) and is_hollow(x)
     return type(x) is type(y) and (x == y or repr(x) == repr(y)) and not (x == 0 and repr(x) != repr(y))
 
 

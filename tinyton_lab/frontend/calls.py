@@ -12,6 +12,7 @@ from tinyton_lab.base.dtypes import DType
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.language import core
+from tinyton_lab.language.aggregates import Aggregate
 from tinyton_lab.language.builtin import BUILTINS, Builtin, MethodOfValue, instead, is_device_function
 from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.python_calls import ON_TILES, call_at_compile_time, known_at_compile_time
@@ -71,6 +72,8 @@ def call_python(frame: Frame, node: ast.Call, callee: Any, args: tuple[Any, ...]
         return guarded(frame, node, callee, ON_TILES[callee], args, keywords)
     if known_at_compile_time(callee):
         return unwrap(call_at_compile_time(callee, args, keywords))
+    if isinstance(callee, type) and issubclass(callee, Aggregate):
+        return callee(*args, **keywords)
     if is_named_tuple(callee):
         return guarded(frame, node, callee, callee, args, keywords)
     receiver = getattr(callee, "__self__", None)

@@ -14,10 +14,12 @@ from tinyton_lab.frontend import branches
 from tinyton_lab.frontend.calls import LOOPS, call
 from tinyton_lab.frontend.frame import Frame
 from tinyton_lab.frontend.reached import MISSING
-from tinyton_lab.frontend.rules import OPERATORS
+from tinyton_lab.frontend.rules import COMPARISONS, OPERATORS, UNARY
 from tinyton_lab.language import core, semantic
+from tinyton_lab.language.aggregates import Aggregate, operator_method
 from tinyton_lab.language.builtin import is_device_function
 from tinyton_lab.language.emission import is_number, static, static_int, to_value, unwrap
+from tinyton_lab.language.structure import Structure
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue
 
@@ -81,7 +83,7 @@ def usable(frame: Frame, node: ast.expr, spelling: str, value: Any) -> Any:
     value = unwrap(value)
     if isinstance(value, list):
         raise frame.fault("TT1008", node, name=spelling, kind="a list", hint="make it a tuple")
-    plain = (TileValue, int, float, str, tuple, type(None), DType, types.ModuleType, type, Constexpr)
+    plain = (TileValue, Structure, int, float, str, tuple, type(None), DType, types.ModuleType, type, Constexpr)
     if isinstance(value, plain) or callable(value) or is_device_function(value) or _is_language(value):
         return value
     kind = f"a {type(value).__module__}.{type(value).__name__}".replace("a builtins.", "a ")
@@ -167,17 +169,20 @@ def attribute(frame: Frame, node: ast.Attribute) -> Any:
     base = evaluate(frame, node.value)
     if isinstance(base, types.ModuleType):
         return module_attribute(frame, node, base)
-    if node.attr == "value" and not isinstance(base, TileValue):
+    if node.attr == "value" and not isinstance(base, (TileValue, Structure)) and not hasattr(base, "_fields"):
         return base
     if is_number(base) and hasattr(TileValue.made_as, node.attr):
         frame.at(node)
         base = to_value(base)
-    found = MISSING if node.attr.startswith("_") else getattr_of(frame, node, base)
+    hidden = node.attr.startswith("__" if isinstance(base, Aggregate) else "_")
+    found = MISSING if hidden else getattr_of(frame, node, base)
     if found is MISSING:
-        known = ", ".join(n for n in dir(base) if not n.startswith("_")) if isinstance(base, TileValue) else ""
+        listed = isinstance(base, (TileValue, Structure))
+        known = ", ".join(n for n in dir(base) if not n.startswith("_")) if listed else ""
         kind = spell(base.tile) if isinstance(base, TileValue) else f"a {type(base).__name__}"
         raise frame.fault("TT1013", node, type=kind, name=node.attr, close=close_to(node.attr, known))
-    if not str(getattr(base, "__module__", "tinyton_lab")).startswith("tinyton_lab"):
+    outside = not str(getattr(base, "__module__", "tinyton_lab")).startswith("tinyton_lab")
+    if outside and not isinstance(base, Structure):
         frame.context.reached.read(node.attr, base, found)
     return found
 
@@ -219,6 +224,9 @@ def binary(frame: Frame, node: ast.BinOp) -> Any:
 def apply_binary(frame: Frame, node: ast.AST, kind: ast.operator, x: Any, y: Any) -> Any:
     """An operator on evaluated operands; also of augmented assignments."""
     frame.at(node)
+    own = operator_method(f"__{OPERATORS.get(type(kind), '')}__", x, y)
+    if own is not None:
+        return own()
     if isinstance(x, TileValue) or isinstance(y, TileValue):
         rule = frame.context.rules.binary.get(type(kind))
         if rule is None:
@@ -257,6 +265,9 @@ def at_compile_time(frame: Frame, node: ast.AST, function: Callable[..., Any], *
 def unary(frame: Frame, node: ast.UnaryOp) -> Any:
     x = evaluate(frame, node.operand)
     frame.at(node)
+    own = operator_method(UNARY[type(node.op)], x) if type(node.op) in UNARY else None
+    if own is not None:
+        return own()
     if isinstance(x, TileValue):
         return frame.context.rules.unary[type(node.op)](x)
     return at_compile_time(frame, node, _PYTHON_UNARY[type(node.op)], x)
@@ -283,6 +294,9 @@ def compare_pair(frame: Frame, node: ast.Compare, kind: ast.cmpop, x: Any, y: An
     on_tiles = isinstance(x, TileValue) or isinstance(y, TileValue)
     if on_tiles and (x is None or y is None) and isinstance(kind, (ast.Eq, ast.NotEq)):
         return isinstance(kind, ast.NotEq)
+    own = operator_method(f"__{COMPARISONS[type(kind)]}__", x, y) if type(kind) in COMPARISONS else None
+    if own is not None:
+        return own()
     if on_tiles:
         rule = frame.context.rules.compare.get(type(kind))
         if rule is None:
@@ -329,6 +343,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Any:
     if isinstance(base, TileValue):
         tile: Any = base  # its operators are those of the class that users see, `tensor`
         return tile[key]
+    own = operator_method("__getitem__", base, key)
+    if own is not None:
+        return own()
     if isinstance(key, TileValue) and key.known is not None:
         key = key.known
     if isinstance(base, (tuple, str)) and isinstance(key, (int, slice)):

@@ -18,7 +18,7 @@ from tinyton_lab.ir.types import Tile
 from tinyton_lab.language import core, semantic
 from tinyton_lab.language.emission import is_number, number, static, to_value, unwrap
 from tinyton_lab.language.shapes import broadcast_to
-from tinyton_lab.language.structure import Structure, alike, parts_of, remade
+from tinyton_lab.language.structure import parts_of, remade, same_form
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue, make
 from tinyton_lab.ops import control
@@ -95,7 +95,7 @@ class Carried:
         return found
 
     def _leaves(self, name: str, after: Any, count: int) -> list[Any]:
-        fits = carries(after) and (not isinstance(after, Structure) or alike(self.starts[name], after))
+        fits = carries(after) and same_form(self.starts[name], after)
         leaves = flatten(after, weak=True) if fits else []
         if len(leaves) != count:
             raise self._changed(name, self.starts[name], after)

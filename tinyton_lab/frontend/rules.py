@@ -68,6 +68,7 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
 TRITON = Rules(
     "triton",
     {operator: BINARY[name] for operator, name in OPERATORS.items()},

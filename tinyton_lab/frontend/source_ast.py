@@ -14,6 +14,7 @@ from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.base.reading import read_source
 from tinyton_lab.base.source import Source, Span
 from tinyton_lab.frontend.liveness import Liveness
+from tinyton_lab.language.initialisers import read_fields
 
 
 class ParsedFunction:
@@ -131,6 +132,7 @@ def _parse(function: Callable[..., Any]) -> ParsedFunction:
     node = tree.body[0].body[0] if indented else tree.body[0]
     if not isinstance(node, ast.FunctionDef) or node.name != function.__code__.co_name:
         raise error("TT1010", _first_line(source), name=function.__name__)
+    read_fields(function, node)
     parsed = ParsedFunction(function, node, source, source.first_line - (2 if indented else 1))
     _BY_SOURCE[source] = parsed
     return parsed

@@ -14,6 +14,7 @@ from tinyton_lab.frontend.expressions import apply_binary, evaluate
 from tinyton_lab.frontend.frame import BREAK, CONTINUE, Frame
 from tinyton_lab.frontend.liveness import always_leaves, leaves, returns
 from tinyton_lab.language import core, semantic
+from tinyton_lab.language.aggregates import Aggregate, Unfinished
 from tinyton_lab.language.emission import number, static
 from tinyton_lab.language.value import TileValue
 
@@ -176,6 +177,8 @@ def store(frame: Frame, target: ast.expr, value: Any) -> None:
     if isinstance(target, ast.Name):
         frame.bind(target.id, value, target)
         return
+    if isinstance(target, ast.Attribute):
+        store_attribute(frame, target, value)
     if not isinstance(target, (ast.Tuple, ast.List)):
         what = {"Starred": "a starred target", "Subscript": "assigning to a subscript"}.get(type(target).__name__)
         raise frame.fault("TT1002", target, what=what or "assigning to an attribute", hint="")
@@ -186,6 +189,14 @@ def store(frame: Frame, target: ast.expr, value: Any) -> None:
         raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(value))
     for part, item in zip(target.elts, value, strict=True):
         store(frame, part, item)
+
+
+def store_attribute(frame: Frame, target: ast.Attribute, value: Any) -> None:
+    """Aggregates do not change: say so. Does nothing for what is none."""
+    owner = evaluate(frame, target.value)
+    frame.at(target)
+    if isinstance(owner, (Aggregate, Unfinished)):
+        setattr(owner, target.attr, value)
 
 
 def annotated(frame: Frame, node: ast.AnnAssign) -> None:
@@ -213,6 +224,8 @@ def is_constexpr(frame: Frame, annotation: ast.expr) -> bool:
 def augmented(frame: Frame, node: ast.AugAssign) -> None:
     """``x += y`` is ``x = x + y``."""
     if not isinstance(node.target, ast.Name):
+        if isinstance(node.target, ast.Attribute):
+            store_attribute(frame, node.target, None)
         what = "assigning to a subscript" if isinstance(node.target, ast.Subscript) else "assigning to an attribute"
         raise frame.fault("TT1002", node.target, what=what, hint=_HINTS.get(what, ""))
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)

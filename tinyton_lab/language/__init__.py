@@ -27,6 +27,7 @@ from tinyton_lab.base.dtypes import (
 )
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language import core, extra, library, math, target_info
+from tinyton_lab.language.aggregates import aggregate, aggregate_replace
 from tinyton_lab.language.arranging import (
     cat,
     flip,
@@ -149,6 +150,7 @@ from tinyton_lab.language.sorting import bitonic_merge, sort, topk
 from tinyton_lab.language.tensor import tensor
 from tinyton_lab.language.types import block_type, const, pointer_type, void
 
+_aggregate = aggregate
 _log2 = library.exponent
 _unwrap_if_constexpr = library.unwrap_if_constexpr
 constexpr = Constexpr
@@ -161,6 +163,7 @@ tuple = builtins.tuple
 
 __all__ = [
     "CONSTEXPR_0", "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "_log2", "_unwrap_if_constexpr", "abs", "add", "advance",
+    "aggregate", "aggregate_replace",
     "arange", "argmax", "argmin", "associative_scan", "assume", "atomic_add", "atomic_and", "atomic_cas",
     "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_poll", "atomic_store", "atomic_xchg", "atomic_xor",
     "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast", "cat", "cdiv", "ceil", "clamp",

@@ -37,7 +37,7 @@ class Block(Structure):
         return memory.pointers(self.base)[1].element
 
     @property
-    def kind(self) -> str:
+    def __kind__(self) -> str:
         extents = "x".join(str(length) for length in self.block_shape)
         return f"a {type(self).__name__} of {extents}x{self.dtype.name}"
 
@@ -87,10 +87,10 @@ class block_pointer(Block):
         self.offsets = offsets
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def __parts__(self) -> tuple[Any, ...]:
         return self.base, self._extents, self.strides, self.offsets
 
-    def remade(self, parts: Sequence[Any]) -> block_pointer:
+    def __remade__(self, parts: Sequence[Any]) -> block_pointer:
         base, shape, strides, offsets = parts
         return block_pointer(base, shape, strides, offsets, self.block_shape)
 
@@ -122,10 +122,10 @@ class tensor_descriptor(Block):
         self.padding = padding
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def __parts__(self) -> tuple[Any, ...]:
         return self.base, self._extents, self.strides
 
-    def remade(self, parts: Sequence[Any]) -> tensor_descriptor:
+    def __remade__(self, parts: Sequence[Any]) -> tensor_descriptor:
         base, shape, strides = parts
         return tensor_descriptor(base, shape, strides, self.block_shape, self.padding)
 
@@ -137,7 +137,7 @@ class tensor_descriptor(Block):
         """Rows picked by a tile of indices, from a column on. Raises TT2050 where the descriptor has no such form."""
         rows = to_value(x_offsets)
         if len(self.block_shape) != 2 or self.block_shape[0] != 1 or len(rows.shape) != 1:
-            raise fault("TT2050", what=f"rows of {self.kind} by indices {spell(rows.tile)}")
+            raise fault("TT2050", what=f"rows of {self.__kind__} by indices {spell(rows.tile)}")
         picked = shapes.expand(rows, 1)
         columns = self.along(1, to_value(y_offset))
         where = self.places([picked, columns])
@@ -211,7 +211,7 @@ def whole(value: Any, block: Block) -> TileValue:
     """A value of a block's shape; a scalar fills it. Raises TT2050 for another shape."""
     stored = to_value(value)
     if stored.shape and stored.shape != block.block_shape:
-        raise fault("TT2050", what=f"a value {spell(stored.tile)} for {block.kind}")
+        raise fault("TT2050", what=f"a value {spell(stored.tile)} for {block.__kind__}")
     return shapes.broadcast_to(stored, block.block_shape)
 
 

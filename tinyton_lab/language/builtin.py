@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from types import MethodType
 from typing import Any, TypeVar
 
 from tinyton_lab.base.protocol import Constexpr, DeviceFunction
@@ -90,6 +91,9 @@ class ConstexprFunction:
 
     def __repr__(self) -> str:
         return f"<constexpr function {self.__name__}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> ConstexprFunction:
+        return self if instance is None else ConstexprFunction(MethodType(self.__wrapped__, instance))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         plain = [_plain(x) for x in args]

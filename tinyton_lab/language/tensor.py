@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinyton_lab.language import arranging, atomics, core, functions, library, scans, semantic, shapes, sorting
+from tinyton_lab.language.aggregates import REFLECTED, Aggregate, defines
 from tinyton_lab.language.emission import fault
 from tinyton_lab.language.semantic import BINARY, COMPARE
 from tinyton_lab.language.types import spell
@@ -147,3 +148,17 @@ class tensor(TileValue):
     atomic_or = atomics.atomic_or
     atomic_xchg = atomics.atomic_xchg
     atomic_xor = atomics.atomic_xor
+
+
+def _giving_way(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:
+    """An operator that leaves aggregates which define its counterpart to that, as Python does."""
+
+    def carried_out(self: Any, other: Any) -> Any:
+        theirs = isinstance(other, Aggregate) and defines(other, reflected)
+        return NotImplemented if theirs else operator(self, other)
+
+    return carried_out
+
+
+for _name, _reflected in REFLECTED.items():
+    setattr(tensor, _name, _giving_way(vars(tensor)[_name], _reflected))

@@ -86,11 +86,11 @@ def emitter() -> Emitter:
     """The emitter at work. Raises TT1011 outside a kernel."""
     found = EMITTER.get()
     if found is None:
-        raise error("TT1011", _caller())
+        raise error("TT1011", caller())
     return found
 
 
-def _caller() -> Span | None:
+def caller() -> Span | None:
     """The line outside the package that called into the language."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tinyton_lab."):

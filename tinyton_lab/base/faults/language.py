@@ -240,6 +240,49 @@ def kernel(o):
         _kernel("for i in tl.static_range(4):\n    if tl.load(o + i) > 0:\n        break\n    tl.store(o + i, 1.0)"),
     ),
     Fault(
+        "TT1033",
+        "Class that is no aggregate",
+        "the aggregate {name} cannot be made: {why}",
+        "declare its fields as `name: tl.tensor` or `name: tl.constexpr`, and set them all in __init__",
+        "An aggregate is a bundle of values of the kernel; what it holds is known when the kernel is made.",
+        """
+@tt.aggregate
+class Span:
+    first: tl.tensor
+    last: tl.tensor
+    def __init__(self, first):
+        self.first = first
+"""
+        + _kernel("tl.store(o, Span(1.0).first)"),
+    ),
+    Fault(
+        "TT1034",
+        "Aggregate that is to change",
+        "a {name} does not change: {field} is set in its __init__ only",
+        "make another one: tl.aggregate_replace(value, {field}=...)",
+        "Loops and branches carry aggregates as values, like tiles.",
+        """
+@tt.aggregate
+class Span:
+    first: tl.tensor
+    last: tl.tensor
+"""
+        + _kernel("span = Span(1.0, 2.0)\nspan.last = 3.0\ntl.store(o, span.last)"),
+    ),
+    Fault(
+        "TT1035",
+        "Value that does not fit its field",
+        "{name}.{field} holds a {wanted}, not {seen}",
+        "",
+        "Fields have the types that the class declares.",
+        """
+@tt.aggregate
+class Span:
+    first: tl.tensor
+"""
+        + _kernel('span = Span("1.0")\ntl.store(o, span.first)'),
+    ),
+    Fault(
         "TT1040",
         "Rounded operands of a product",
         "only a GPU rounds the operands of this product",
