@@ -1,12 +1,16 @@
-"""``python -m tests.fuzz --programs N --seed S``: random kernels on several engines; those that differ, made small."""
+"""``python -m tests.fuzz``: random kernels (``--programs N``) on several engines, those that differ made small.
+
+``--ptx N`` hands damaged PTX to the parser. Each starts at ``--seed S``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from collections.abc import Callable
 
-from tests.fuzz import engines
+from tests.fuzz import engines, ptx_parsing
 from tests.fuzz.programs import program
 from tests.fuzz.reduce import reduced
 
@@ -14,27 +18,39 @@ from tests.fuzz.reduce import reduced
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--programs", type=int, default=2000, help="how many kernels")
+    parser.add_argument("--ptx", type=int, metavar="N", help="how many damaged PTX texts, instead of kernels")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", action="append", help="engines to compare (interpreter, eager, cpu)")
     parser.add_argument("--keep", action="store_true", help="print kernels that differ as they are, not made small")
     parser.add_argument("--show", action="store_true", help="only print the kernel of the seed")
     given = parser.parse_args(words)
+    if given.ptx is not None:
+        return told(given.seed, given.ptx, ptx_parsing.complaint, "damaged PTX texts")
     if given.show:
         print(program(given.seed))
         return 0
-    wanted, differing, start = tuple(given.engine or engines.ENGINES), 0, time.time()
-    for seed in range(given.seed, given.seed + given.programs):
+    wanted = tuple(given.engine or engines.ENGINES)
+
+    def complaint(seed: int) -> str:
         text = program(seed)
         found = engines.disagreement(text, seed, wanted)
-        if found:
-            differing += 1
-            short = (
-                text if given.keep else reduced(text, lambda t, seed=seed: engines.disagreement(t, seed, wanted) != "")
-            )
-            print(f"seed {seed}: {engines.disagreement(short, seed, wanted) or found}\n{short}\n", flush=True)
-    seconds = time.time() - start
-    print(f"{given.programs} kernels on {', '.join(wanted)}: {differing} differ ({seconds:.0f} s)")
-    return min(differing, 1)
+        if not found:
+            return ""
+        short = text if given.keep else reduced(text, lambda t: engines.disagreement(t, seed, wanted) != "")
+        return f"seed {seed}: {engines.disagreement(short, seed, wanted) or found}\n{short}\n"
+
+    return told(given.seed, given.programs, complaint, f"kernels on {', '.join(wanted)}")
+
+
+def told(first: int, count: int, complaint: Callable[[int], str], what: str) -> int:
+    """Print what is wrong with each of `count` seeds; returns 1 if anything is."""
+    wrong, start = 0, time.time()
+    for words in map(complaint, range(first, first + count)):
+        if words:
+            wrong += 1
+            print(words, flush=True)
+    print(f"{count} {what}: {wrong} wrong ({time.time() - start:.0f} s)")
+    return min(wrong, 1)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.base.source import Span, carets
 
+_LONGEST = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -54,7 +56,13 @@ class TinytonError(Exception):
 def error(code: str, span: Span | None = None, notes: tuple[Note, ...] = (), **fields: object) -> TinytonError:
     """Make the located exception of fault `code`; `fields` fill its message and cure."""
     fault = FAULTS[code]
+    fields = {name: _short(value) for name, value in fields.items()}
     return TinytonError(code, fault.message.format(**fields), span, notes, fault.cure.format(**fields))
+
+
+def _short(value: object) -> object:
+    """Names and texts of any length are the user's: a message shows where a very long one begins."""
+    return f"{value[:_LONGEST]}..." if isinstance(value, str) and len(value) > _LONGEST else value
 
 
 @contextmanager

@@ -62,8 +62,11 @@ class Span:
         return Span(self.source, self.line, self.column, self.end_line, self.end_column, call_site)
 
 
+_WIDEST = 240
+
+
 def carets(span: Span) -> str:
-    """Draw a span: its first source line with carets under the covered range.
+    """Draw a span: its first source line with carets under the covered range; of a very long line the part around it.
 
     >>> print(carets(Span(Source("k.py", "x = a + b"), 1, 4, 1, 9)))
       k.py:1
@@ -72,5 +75,9 @@ def carets(span: Span) -> str:
     """
     line = span.source.line(span.line)
     end = span.end_column if span.end_line == span.line else len(line)
-    pad = "".join("\t" if c == "\t" else " " for c in line[: span.column])
-    return f"  {span.source.label}:{span.line}\n    {line}\n    {pad}{'^' * max(end - span.column, 1)}"
+    first = max(0, min(span.column - _WIDEST // 4, len(line) - _WIDEST)) if len(line) > _WIDEST else 0
+    last = min(first + _WIDEST, len(line))
+    before, after = "..." if first else "", "..." if last < len(line) else ""
+    pad = " " * len(before) + "".join("\t" if c == "\t" else " " for c in line[first : span.column])
+    marks = "^" * max(min(end, last) - span.column, 1)
+    return f"  {span.source.label}:{span.line}\n    {before}{line[first:last]}{after}\n    {pad}{marks}"

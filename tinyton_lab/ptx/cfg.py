@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.ptx.syntax import Function, Instruction, Label, Module, Name, Scope, Statement, Table, Variable
 
-_NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]*)$")
+# No family of registers has more than 10^9 members.
+_NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]{0,8})$")
 _ENDS = ("bra", "brx", "ret", "exit", "call", "bar", "barrier")
 _DEEPEST_LOOP = 64
 # Warp instructions start a block of their own, so that lanes named by their mask can be waited for there.
@@ -57,8 +58,12 @@ class Names:
             scope = scope.parent
         return None
 
-    def declare(self, variable: Variable) -> None:
-        self.variables[variable.name + ("<>" if variable.count else "")] = variable
+    def declare(self, variable: Variable) -> bool:
+        """Add a declaration; whether its name was free in this scope."""
+        name = variable.name + ("<>" if variable.count else "")
+        free = name not in self.variables
+        self.variables[name] = variable
+        return free
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +102,35 @@ def flatten(module: Module, function: Function) -> Flat:
     instructions: list[Instruction] = []
     scopes: list[Names] = []
     every = [outer]
-    _walk(function.body or (), outer, instructions, scopes, every)
+    _walk(module, function.body or (), outer, instructions, scopes, every)
     return Flat(function, tuple(instructions), tuple(scopes), outer, tuple(every))
 
 
 def _walk(
-    body: tuple[Statement, ...], names: Names, instructions: list[Instruction], scopes: list[Names], every: list[Names]
+    module: Module,
+    body: tuple[Statement, ...],
+    names: Names,
+    instructions: list[Instruction],
+    scopes: list[Names],
+    every: list[Names],
 ) -> None:
     for statement in body:
         if isinstance(statement, Instruction):
             instructions.append(statement)
             scopes.append(names)
         elif isinstance(statement, Label):
+            if statement.name in names.labels:
+                raise error("TT6009", module.line_span(statement.line), name=statement.name)
             names.labels[statement.name] = len(instructions)
         elif isinstance(statement, Variable):
-            names.declare(statement)
+            if not names.declare(statement):
+                raise error("TT6009", module.line_span(statement.line), name=statement.name)
         elif isinstance(statement, Table):
             names.tables[statement.label] = statement
         elif isinstance(statement, Scope):
             inner = Names(len(every) + 1, names)
             every.append(inner)
-            _walk(statement.body, inner, instructions, scopes, every)
+            _walk(module, statement.body, inner, instructions, scopes, every)
 
 
 def targets(module: Module, flat: Flat, index: int) -> tuple[int, ...]:

@@ -34,10 +34,13 @@ from tinyton_lab.ptx.syntax import (
 from tinyton_lab.ptx.types import TYPES
 
 _TOKEN = re.compile(
-    r"(?:[ \t\r\n\f]+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"
-    r"""(\.[\w$]+(?:::\w+)*|%?[A-Za-z_$][\w$.]*(?:::[\w.]+)*|[0-9][\w.]*(?:(?<=[eE])[+-][0-9]+)?|"(?:[^"\\\n]|\\.)*"|$|.)""",
+    r"(?:[ \t\r\n\f]+|//[^\n]*|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z))*"
+    r"""(\.[\w$]+(?:::\w+)*|%?[A-Za-z_$][\w$.]*(?:::[\w.]+)*|[0-9][\w.]*(?:(?<=[eE])[+-][0-9]+)?"""
+    # A comment or string that does not end is one token as well: what follows must not be searched again and again.
+    r"""|"(?:[^"\\\n]|\\.)*+"?|$|.)""",
     re.ASCII,
 )
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _INTEGER = re.compile(r"0[xX]([0-9a-fA-F]{1,32})U?|0[bB]([01]{1,128})U?|(0[0-7]{0,43})U?|([1-9][0-9]{0,39})U?")
 _FLOAT = re.compile(
     r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|([0-9]{1,400}\.[0-9]{0,400}(?:[eE][+-]?[0-9]{1,4})?|[0-9]{1,400}[eE][+-]?[0-9]{1,4})"
@@ -45,7 +48,7 @@ _FLOAT = re.compile(
 _SPACES = {".reg", ".sreg", ".const", ".global", ".local", ".param", ".shared"}
 _OPAQUE_TYPES = {"texref", "samplerref", "surfref"}
 _LINKAGE = {".extern", ".visible", ".weak", ".common"}
-_MOST_DEPTH, _MOST_REGISTERS, _MOST_BYTES = 100, 1 << 20, 1 << 32
+_MOST_DEPTH, _MOST_REGISTERS, _MOST_BYTES, _MOST_TEXT = 100, 1 << 20, 1 << 32, 1 << 24
 _OPERATORS = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "<<": 0, ">>": 0}
 
 
@@ -86,6 +89,9 @@ class _Parser:
         self.source = source
         self.tokens: list[str] = []
         self.starts: list[int] = []
+        if len(source.text) > _MOST_TEXT:
+            wanted, found = f"a text of at most {_MOST_TEXT} characters", f"{len(source.text)} characters"
+            raise error("TT6001", text_span(source, 0, 1), wanted=wanted, found=found)
         for match in _TOKEN.finditer(source.text):
             self.tokens.append(match[1])
             self.starts.append(match.start(1))
@@ -180,9 +186,7 @@ class _Parser:
             self.take("}")
         else:
             self.integer()
-            if not self.tokens[self.at].startswith('"'):
-                self.fail("a file name")
-            self.at += 1
+            self.string()
             while self.accept(","):
                 self.integer()
         last = self.at - 1
@@ -272,8 +276,7 @@ class _Parser:
             return tuple(items)
         token = self.tokens[self.at]
         if token.startswith('"'):
-            self.at += 1
-            return token
+            return self.string()
         if token == "generic" and self.tokens[self.at + 1] == "(":
             self.at += 2
             name = self.word("a symbol")
@@ -458,8 +461,7 @@ class _Parser:
         self.at += 1
         token = self.tokens[self.at]
         if token[:1].isdigit() or token[:1] in ("-", "+"):
-            literal = self.literal()
-            base: Name | Immediate = Immediate(int(literal.value), literal.text)
+            base: Name | Immediate = self.whole()
             offset = 0
         else:
             base, offset = Name(self.word("a register or symbol")), self.offset()
@@ -493,6 +495,21 @@ class _Parser:
             return Immediate(~found.value, f"~{found.text}")
         return Immediate(-found.value, f"-{found.text}") if sign else found
 
+    def string(self) -> str:
+        token = self.tokens[self.at]
+        if not _STRING.fullmatch(token):
+            self.fail("a string and its closing quote")
+        self.at += 1
+        return token
+
+    def whole(self) -> Immediate:
+        """A literal without a fraction, with its sign."""
+        found = self.literal()
+        if not isinstance(found.value, int):
+            self.at -= 1
+            self.fail("an integer")
+        return found
+
     def integer(self) -> int:
         found = number(self.tokens[self.at])
         if found is None or not isinstance(found.value, int):
@@ -510,7 +527,7 @@ class _Parser:
             self.depth -= 1
             self.take(")")
         else:
-            value = int(self.literal().value)
+            value = int(self.whole().value)
         while (symbol := self.tokens[self.at]) in _OPERATORS and _OPERATORS[symbol] >= max(least, 1):
             self.at += 1
             right = self.expression(_OPERATORS[symbol] + 1)

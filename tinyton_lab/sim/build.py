@@ -194,8 +194,7 @@ class Builder(Program):
     def table_blocks(self, routine: Routine, index: int) -> tuple[int, ...]:
         """The block of each label of a ``brx`` list."""
         wanted = cfg.targets(self.module, routine.flat, index)
-        by_first = {block.first: block.index for block in reversed(routine.blocks)}
-        return tuple(routine.first_block + by_first[target] for target in wanted)
+        return tuple(routine.first_block + routine.block_at[target] for target in wanted)
 
     def pass_parameters(self, low: Lowering, routine: Routine) -> None:
         """A function's entry takes its parameters from the argument slots; its returns fill the result slots."""

@@ -62,7 +62,10 @@ class CodeBlock:
 
 @dataclass(slots=True, eq=False)
 class Routine:
-    """One function: its flat text, its blocks (numbered through the whole program) and what a call needs to know."""
+    """One function: its flat text, its blocks (numbered through the whole program) and what a call needs to know.
+
+    `block_at` gives the block that begins with an instruction.
+    """
 
     function: Function
     flat: Flat
@@ -71,6 +74,10 @@ class Routine:
     number: int
     recursive: bool = False
     registers: list[int] = field(default_factory=list)
+    block_at: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.block_at = {block.first: block.index for block in reversed(self.blocks)}
 
 
 @dataclass(slots=True)

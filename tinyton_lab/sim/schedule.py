@@ -59,10 +59,14 @@ def blocks_ahead(code: Sequence[CodeBlock]) -> list[int]:
                 found |= 1 << after | reached[after]
             changed |= found != reached[number]
             reached[number] = found
+    # Blocks of one loop reach the same blocks.
+    loops: dict[int, int] = {}
     for number, found in enumerate(reached):
-        for later in range(len(code)):
-            if found >> later & 1 and not reached[later] >> number & 1:
-                forward[number] |= 1 << later
+        if found >> number & 1:
+            loops[found] = loops.get(found, 0) | 1 << number
+    for number, found in enumerate(reached):
+        inside = loops[found] if found >> number & 1 else 0
+        forward[number] |= found & ~inside
     return forward
 
 

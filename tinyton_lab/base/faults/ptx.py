@@ -82,6 +82,14 @@ ROWS: tuple[Fault, ...] = (
         _ptx("", "module.launch('k', (1,), (4096,), [None])"),
     ),
     Fault(
+        "TT6009",
+        "PTX name declared twice",
+        "{name!r} is declared a second time in this scope",
+        "give it another name, or a scope in braces of its own",
+        "A register, variable or label may be declared once in each scope (PTX ISA 4.4 and 5.4).",
+        _run("l: bra l; l: bra l;"),
+    ),
+    Fault(
         "TT6010",
         "Access outside an argument",
         "{action} of {bytes} bytes at byte {offset} of {name}, which has {size} bytes; {where}",
