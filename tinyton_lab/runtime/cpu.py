@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import threading
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,9 +24,10 @@ from tinyton_lab.llvm.text import with_debug_lines
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.buffers import Buffer
 from tinyton_lab.runtime.messages import Message, printer
+from tinyton_lab.runtime.threads import THREADS
 
-PARALLEL_UNITS = 1 << 23  # lane operations below which waking a thread costs more than it saves
-_CHUNKS_PER_THREAD = 8
+PARALLEL_UNITS = 1 << 21  # lane operations below which waking a thread costs more than it saves
+_CHUNKS_PER_THREAD = 16
 _SCALAR_CODES = {("float", 64): "d", ("float", 32): "f4x", ("float", 16): "H6x", ("float", 8): "B7x"}
 
 
@@ -145,37 +145,38 @@ class CpuKernel:
         self.code = code
         self._module = native.session(code.machine).link(code.text, ("enter", "run"))
         self._enter: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._module.addresses["enter"])
-        self.run: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self._module.addresses["run"])
-        layout = Struct("=8q" + "".join(parameter.struct_code for parameter in code.parameters))
+        layout = Struct(_JOB + "".join(parameter.struct_code for parameter in code.parameters))
         self._pack = layout.pack_into
         self._slots = frame.THREAD_SLOTS + layout.size // frame.SLOT_BYTES
         self._frames: list[Frame] = []
         self._print = printer(code.messages) if code.messages else None
-        self._printer = (ctypes.cast(self._print, ctypes.c_void_p).value or 0) if self._print else 0
+        printed = ctypes.cast(self._print, ctypes.c_void_p).value if self._print else None
+        self._job = printed or 0, self._module.addresses["run"], code.scratch_bytes
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[int | float]) -> None:
         """Run all programs of the grid and wait for them."""
         frames = self._frames
         current = frames.pop() if frames else Frame(self._slots, self.code.scratch_bytes)
         x, y, z = grid
-        total = x * y * z
+        total = chunk = x * y * z
+        threads = 1
         if total > 1 and total * self.code.work >= PARALLEL_UNITS and (threads := thread_count()) > 1:
             chunk = max(total // (threads * _CHUNKS_PER_THREAD), 1)
-            self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, self._printer, *values)
-            faults = self._run_shared(current, threads, values)
-        else:
-            self._pack(current.slots, _JOB_AT, 0, total, total, 0, x, y, z, self._printer, *values)
-            code = self._enter(current.address)
-            faults = self._faults(code, current, values) if code else None
+        self._pack(current.slots, _JOB_AT, 0, total, chunk, 0, x, y, z, *self._job, *values)
+        code = THREADS.share(current.address, threads - 1) if threads > 1 else self._enter(current.address)
+        faults = self._faults(code, current, values) if code or threads > 1 else None
         frames.append(current)
         if faults:
             raise self._fault(min(faults), grid, values)
 
     def _faults(self, code: int, current: Frame, values: Sequence[Any]) -> list[tuple[int, ...]]:
-        """What a native run that ended with `code` has to report. Raises TT4002 for an argument that is not aligned."""
+        """What a run that ended with `code` has to report. Raises TT4002 for an argument that is not aligned."""
         if code == frame.MISALIGNED:
             raise self._misaligned(values)
-        return [current.fault()] if code == frame.FAULT else []
+        found = [current.fault(frame.FAULT_OP)] if code == frame.FAULT else []
+        if current.slots[_FIRST_FAULT]:
+            found.append(current.fault(_FIRST_FAULT))
+        return found
 
     def _misaligned(self, values: Sequence[Any]) -> TinytonError:
         extents = self._extents(values)
@@ -185,18 +186,6 @@ class CpuKernel:
                 if address % size:
                     return misaligned(access.span, access.action, address, size, extents[parameter])
         raise RuntimeError("cpu: an argument is misaligned, and none is")
-
-    def _run_shared(self, current: Frame, threads: int, values: Sequence[Any]) -> list[tuple[int, ...]]:
-        job = _Job(self.run, current, self.code.scratch_bytes)
-        _POOL.offer(job, threads - 1)
-        try:
-            job.faults += self._faults(self._enter(current.address), current, values)
-        except BaseException:
-            current.stop()
-            raise
-        finally:
-            job.finish()
-        return job.faults
 
     def _fault(self, record: tuple[int, ...], grid: tuple[int, int, int], values: Sequence[Any]) -> TinytonError:
         program, uid, argument, address = record
@@ -227,44 +216,29 @@ class CpuKernel:
 
 
 _JOB_AT = frame.THREAD_SLOTS * frame.SLOT_BYTES
+_FIRST_FAULT = frame.THREAD_SLOTS + frame.FIRST_FAULT
+_JOB = f"={frame.ACTIVE}q{frame.SLOT_BYTES * (frame.ARGUMENTS - frame.ACTIVE)}x"  # the rest of the job starts as zeros
 _SCRATCH_ALIGNMENT = 64
 
 
 class Frame:
-    """The memory block of one thread and, for a thread that launches, of its job. Used by one thread at a time."""
+    """The memory block of a thread that launches, and of its job. Used by one launch at a time."""
 
-    __slots__ = ("_scratch", "_scratch_bytes", "address", "slots")
+    __slots__ = ("_scratch", "address", "slots")
 
-    def __init__(self, slots: int, scratch_bytes: int, signals: bool = True) -> None:
+    def __init__(self, slots: int, scratch_bytes: int) -> None:
         self.slots: Any = (ctypes.c_int64 * slots)()
         self.address = ctypes.addressof(self.slots)
-        self._scratch_bytes = -1
-        self.reserve(scratch_bytes)
-        if signals:
-            for slot, name in _INTERPRETER:
-                self.slots[slot] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        self._scratch: Any = ctypes.create_string_buffer(scratch_bytes + _SCRATCH_ALIGNMENT)
+        start = ctypes.addressof(self._scratch)
+        self.slots[frame.SCRATCH] = start + -start % _SCRATCH_ALIGNMENT
+        for slot, name in _INTERPRETER:
+            self.slots[slot] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
 
-    def reserve(self, scratch_bytes: int) -> None:
-        """Make sure that the scratch memory is at least that large."""
-        if scratch_bytes > self._scratch_bytes:
-            self._scratch_bytes = scratch_bytes
-            self._scratch: Any = ctypes.create_string_buffer(scratch_bytes + _SCRATCH_ALIGNMENT)
-            start = ctypes.addressof(self._scratch)
-            self.slots[frame.SCRATCH] = start + -start % _SCRATCH_ALIGNMENT
-
-    def stop(self) -> None:
-        """Ask all threads of the job to stop."""
-        self.slots[frame.THREAD_SLOTS + frame.STOP] = 1
-
-    def fault(self) -> tuple[int, int, int, int]:
-        """The access that failed: linear program number, op, parameter, address."""
-        slots = self.slots
-        return (
-            slots[frame.FAULT_PROGRAM],
-            slots[frame.FAULT_OP],
-            slots[frame.FAULT_ARGUMENT],
-            slots[frame.FAULT_ADDRESS],
-        )
+    def fault(self, at: int) -> tuple[int, int, int, int]:
+        """The access that failed, from its four slots: linear program number, op, parameter, address."""
+        op, argument, address, program = self.slots[at : at + 4]
+        return program, op, argument, address
 
 
 _INTERPRETER = (
@@ -280,90 +254,3 @@ def thread_count() -> int:
     if wanted > 0:
         return wanted
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Job:
-    """One launch that several threads share. Threads that come too late find it closed."""
-
-    def __init__(self, run: Any, owner: Frame, scratch_bytes: int) -> None:
-        self.run, self.owner, self.scratch_bytes = run, owner, scratch_bytes
-        self.faults: list[tuple[int, ...]] = []
-        self._lock, self._idle = threading.Lock(), threading.Lock()
-        self._active, self._closed = 0, False
-
-    def help(self, worker: Frame) -> None:
-        """Run programs of this job until none is left."""
-        with self._lock:
-            if self._closed:
-                return
-            self._active += 1
-            if self._active == 1:
-                self._idle.acquire()
-        try:
-            worker.reserve(self.scratch_bytes)
-            job = self.owner.address + _JOB_AT
-            if self.run(job, worker.address) == frame.FAULT:
-                self.faults.append(worker.fault())
-        finally:
-            with self._lock:
-                self._active -= 1
-                if not self._active:
-                    self._idle.release()
-
-    def finish(self) -> None:
-        """Close the job and wait for those who are at it; an interrupt meanwhile stops them, then goes on."""
-        with self._lock:
-            self._closed = True
-        interrupt: BaseException | None = None
-        while True:
-            try:
-                with self._idle:
-                    break
-            except KeyboardInterrupt as caught:
-                interrupt = caught
-                self.owner.stop()
-        if interrupt is not None:
-            raise interrupt
-
-
-class _Pool:
-    """Threads that wait for jobs. They are started when first needed and live as long as the process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._workers: list[_Worker] = []
-
-    def offer(self, job: _Job, helpers: int) -> None:
-        """Wake up to `helpers` threads for a job; threads busy with another launch are left alone."""
-        with self._lock:
-            while len(self._workers) < helpers:
-                self._workers.append(_Worker())
-            for worker in self._workers[:helpers]:
-                if worker.job is None:
-                    worker.job = job
-                    worker.wake.release()
-
-    def forget(self) -> None:
-        """Start anew: in a forked child no thread but the forking one is left."""
-        self.__init__()
-
-
-class _Worker:
-    def __init__(self) -> None:
-        self.job: _Job | None = None
-        self.wake = threading.Lock()
-        self.wake.acquire()
-        self.frame = Frame(frame.THREAD_SLOTS, 0, signals=False)
-        threading.Thread(target=self._serve, name="tinyton-cpu", daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            self.wake.acquire()
-            if self.job is not None:
-                self.job.help(self.frame)
-                self.job = None
-
-
-_POOL = _Pool()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOL.forget)

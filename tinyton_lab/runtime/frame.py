@@ -15,6 +15,8 @@ STATE = 2  # the interpreter's thread state while the lock is released; 0: this 
 SAVE_THREAD, RESTORE_THREAD, CHECK_SIGNALS = 3, 4, 5  # addresses of the interpreter's own functions
 FAULT_OP = 6  # number of the op that went out of bounds; 0: none did
 FAULT_ARGUMENT, FAULT_ADDRESS, FAULT_PROGRAM = 7, 8, 9  # parameter its pointer is from, address, linear program number
+MAIL, ASLEEP, LOCK = 10, 11, 12  # of a thread that waits for jobs: the job offered, whether it sleeps, where it does
+MEMORY, MEMORY_BYTES = 13, 14  # its scratch memory as it was allocated, and how much of it can be used
 THREAD_SLOTS = 16
 
 # Of the job; relative to its own start.
@@ -22,7 +24,11 @@ NEXT, TOTAL, CHUNK = 0, 1, 2  # next program to run (atomic), their number, how 
 STOP = 3  # non-zero asks every thread to stop
 GRID = 4  # three slots
 PRINT = 7  # address of the function that prints; 0: none is called
-ARGUMENTS = 8
+RUN, SCRATCH_BYTES = 8, 9  # address of the machine code, scratch memory that each thread needs
+ACTIVE = 10  # threads that were offered the job and are not done with it
+RECORDING = 11  # held while a thread writes down its fault
+FIRST_FAULT = 12  # four slots, like those of a thread: the fault of the lowest program among other threads
+ARGUMENTS = 16
 
 # Slots of one pointer argument; a scalar has one, with its own bits at the start of the slot.
 ADDRESS, FIRST, LIMIT, VIEW = 0, 1, 2, 3  # address given; first byte; bytes from there on; view table or 0
