@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tinyton_lab.base.diagnostics import TinytonError
-from tinyton_lab.ptx.cfg import blocks, flatten, post_dominators
+from tinyton_lab.ptx.cfg import blocks, deciding_blocks, flatten, post_dominators
 from tinyton_lab.ptx.parse import parse
 
 HEAD = ".version 8.0 .target sm_80 .address_size 64\n.entry k() {\n.reg .pred %p<4>; .reg .b32 %r<4>;\n"
@@ -87,3 +87,27 @@ def test_deep_loops_do_not_recurse():
     body += "".join(f"@%p1 bra L{n};" for n in reversed(range(depth)))
     _, found = cut(body + "ret;")
     assert [block.index for block in found] == [*range(len(found))]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("@%p1 bra L; A: add.s32 %r1, %r1, 1; bra E; L: mov.b32 %r1, 2; E: mov.b32 %r2, 3; ret;", {1: "bra", 2: "bra"}),
+        ("T: add.s32 %r1, %r1, 1; @%p1 bra T; mov.b32 %r2, 3; ret;", {1: "bra"}),
+        ("@%p1 ret; add.s32 %r1, %r1, 1; mov.b32 %r2, 3; ret;", {1: "ret", 3: "ret"}),
+        ("@%p1 bra E; add.s32 %r1, %r1, 1; @%p2 bra E; mov.b32 %r1, 2; E: mov.b32 %r2, 3; ret;", {1: "%p1", 2: "%p2"}),
+        ("add.s32 %r1, %r1, 1; bar.sync 0; mov.b32 %r2, 3; ret;", {}),
+    ],
+)
+def test_what_decides_whether_a_block_runs(body: str, wanted: dict[int, str]):
+    """By the number that a block's instruction adds or moves."""
+    flat, found = cut(body)
+    told: dict[int, str] = {}
+    for block, deciders in zip(found, deciding_blocks(flat, found), strict=True):
+        for instruction in flat.instructions[block.first : block.last]:
+            number = instruction.operands[-1].value if instruction.operands[1:] else 0  # type: ignore[union-attr]
+            if number and deciders:
+                (decider,) = deciders
+                last = flat.instructions[found[decider].last - 1]
+                told[number] = last.guard if wanted.get(number, "")[:1] == "%" else last.opcode
+    assert told == wanted

@@ -13,9 +13,12 @@ from tinyton_lab.sim import load
 OWN = "mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0;"
 # The order in which warps come to a counter, and the side of a branch that comes first.
 ORDER = OWN + "atom.global.add.u32 %r1, [%d0+512], 1; st.global.u32 [%d1], %r1;"
-SIDES = OWN + """and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN;
+SIDES = (
+    OWN
+    + """and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN;
 atom.global.add.u32 %r1, [%d0+512], 1; bra END; EVEN: atom.global.add.u32 %r1, [%d0+512], 1;
 END: st.global.u32 [%d1], %r1;"""
+)
 
 
 def result(body: str, schedule: int | None, block: int) -> tuple[int, ...]:

@@ -92,6 +92,84 @@ def test_a_nan_of_attention_is_found_through_matrices_copies_and_shared_memory()
     assert "flash_fwd_param_2[0, 5, 7]" in names and all(name.startswith("flash_fwd_param_2[0, ") for name in names)
 
 
+def test_a_nan_of_a_warpgroups_product_is_found_in_the_column_of_b():
+    launch, buffers = corpus.prepare("triton/matmul_f16@90")
+    buffers["b"][77, 3] = np.nan
+    found = why(launch(record="warp", recorded_ctas=1), "matmul_param_2", 3)
+    assert found.complete and len(found.causes) < 20
+    assert [cause.name for cause in found.leaves()] == ["matmul_param_1[77, 3]"]
+
+
+def test_an_element_of_a_warpgroups_product_has_a_row_and_a_column():
+    launch, _ = corpus.prepare("triton/matmul_fp8e4nv@90")
+    found = why(launch(record="warp", recorded_ctas=1), "matmul_nomask_param_2", (5, 9))
+    names = {cause.name for cause in found.leaves()}
+    rows = {name for name in names if name.startswith("matmul_nomask_param_0")}
+    assert found.complete and rows == {f"matmul_nomask_param_0[5, {k}]" for k in range(128)}
+    # Registers hold four neighbours of a row of B.
+    assert names >= {f"matmul_nomask_param_1[{k}, {n}]" for k in range(128) for n in range(8, 12)}
+    assert len(names - rows) <= 4 * 128 + 2
+
+
+def led(launch: Launch, index: int, **ways: bool) -> dict[str, set[str]]:
+    """Which registers led to an element, by the way they did."""
+    found: dict[str, set[str]] = {}
+    for cause in (told := why(launch, "p1", index, **ways)).causes:
+        for number, way in zip(cause.causes, cause.ways, strict=True):
+            found.setdefault(way, set()).add(told.causes[number].name)
+    return found
+
+
+def test_addresses_guards_and_branches_are_followed_on_request(x: np.ndarray):
+    body = """and.b32 %r5, %r0, 3; setp.lt.u32 %p1, %r5, 2; mov.f32 %f9, 0f00000000; setp.gt.u32 %p2, %r0, 7;
+    @%p2 bra far; mul.wide.u32 %d10, %r5, 4; add.u64 %d10, %d10, %d0; @%p1 ld.global.f32 %f9, [%d10]; far:"""
+    launch = recorded(body, x)
+    assert led(launch, 5) == {"value": {"%f9", "p0[1]"}}
+    assert led(launch, 5, addresses=True)["address"] == {"%d10", "%d20"}
+    assert led(launch, 5, guards=True)["guard"] == {"%p1"}
+    assert led(launch, 5, branches=True)["branch"] == {"%p2"}
+    # Other lanes kept the constant: nothing decided that.
+    assert "branch" not in led(launch, 9, branches=True) and "guard" not in led(launch, 9, guards=True)
+    text = repr(why(launch, "p1", 5, addresses=True, guards=True, branches=True))
+    assert "branch: %p2 lane 5 = False" in text and "guard: %p1 lane 5 = True" in text and "address: %d10" in text
+
+
+def test_a_loop_is_decided_by_the_turn_before(x: np.ndarray):
+    body = """mov.f32 %f9, 0f00000000; mov.u32 %r5, 0;
+    again: add.f32 %f9, %f9, %f1; add.u32 %r5, %r5, 1; setp.le.u32 %p1, %r5, %r0; @%p1 bra again;"""
+    launch = recorded(body, x)
+    told = why(launch, "p1", 2, branches=True)
+    sums = [cause for cause in told.causes if cause.step and cause.step.text.startswith("add.f32")]
+    assert [cause.value for cause in sums] == [6.0, 4.0, 2.0]
+    conditions = {
+        (cause.value, told.causes[number].value, told.causes[number].step.index)  # type: ignore[union-attr]
+        for cause in sums
+        for number, way in zip(cause.causes, cause.ways, strict=True)
+        if way == "branch"
+    }
+    assert [(value, taken) for value, taken, _ in sorted(conditions)] == [(4.0, True), (6.0, True)]
+    assert [place for *_, place in sorted(conditions)] == sorted({place for *_, place in conditions})
+
+
+def test_a_lane_that_left_early_does_not_decide_for_itself(x: np.ndarray):
+    launch = recorded("setp.gt.u32 %p1, %r0, 9; @%p1 ret; add.f32 %f9, %f1, %f1;", x)
+    told = led(launch, 4, branches=True)
+    assert told["branch"] == {"%p1"}
+
+
+def test_the_lane_of_a_shuffle_is_an_address(x: np.ndarray):
+    launch = recorded("xor.b32 %r5, %r0, 7; shfl.sync.idx.b32 %f9, %f1, %r5, 31, -1;", x)
+    assert "%r5" in led(launch, 5, addresses=True)["address"]
+    body = """mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r3, %r1, %r2; st.shared.f32 [%r3], %f1;
+    and.b32 %r4, %r0, 7; shl.b32 %r4, %r4, 4; add.u32 %r4, %r1, %r4;
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r4]; mov.b32 %f9, %r6;"""
+    launch = recorded(body, x, ".shared .align 16 .b8 s[128];\n")
+    found = why(launch, "p1", 13, addresses=True)
+    (read,) = [cause for cause in found.causes if cause.step and cause.step.text.startswith("ldmatrix")]
+    (row,) = [number for number, way in zip(read.causes, read.ways, strict=True) if way == "address"]
+    assert (found.causes[row].name, found.causes[row].lane) == ("%r4", 3)
+
+
 def test_what_was_not_recorded_cannot_be_explained(x: np.ndarray):
     launch = recorded("mov.f32 %f9, %f1;", x)
     for name, index in (("p1", 40), ("p1", 99), ("p9", 0), ("p0", 1), ("p1", (1, 2))):

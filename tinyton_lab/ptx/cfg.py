@@ -299,6 +299,30 @@ def post_dominators(cut: tuple[Block, ...]) -> list[int]:
     return [-1 if parent.get(n, exit_) == exit_ else parent[n] for n in range(count)]
 
 
+def deciding_blocks(flat: Flat, cut: tuple[Block, ...]) -> list[tuple[int, ...]]:
+    """For each block the blocks whose last instruction decides whether it runs (its control dependence).
+
+    A guarded ``ret`` or ``exit`` decides about what follows it.
+    """
+    end = len(cut)
+    leaving = [_may_leave(flat, block) for block in cut]
+    open_ends = [(*block.successors, end) if leaves else block.successors for block, leaves in zip(cut, leaving)]
+    extended = [Block(block.index, block.first, block.last, after) for block, after in zip(cut, open_ends)]
+    meeting = post_dominators((*extended, Block(end, 0, 0, ())))
+    found: list[dict[int, None]] = [{} for _ in cut]
+    for block in extended:
+        for successor in block.successors if len(block.successors) > 1 else ():
+            while successor not in (meeting[block.index], end, -1):
+                found[successor][block.index] = None
+                successor = meeting[successor]
+    return [tuple(each) for each in found]
+
+
+def _may_leave(flat: Flat, block: Block) -> bool:
+    last = flat.instructions[block.last - 1] if block.last > block.first else None
+    return last is not None and bool(last.guard) and last.opcode.partition(".")[0] in ("ret", "exit")
+
+
 def _reverse_post_order_from(edges: list[list[int]], root: int) -> list[int]:
     seen, order = {root}, []
     stack = [(root, iter(edges[root]))]

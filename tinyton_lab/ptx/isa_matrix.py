@@ -76,7 +76,7 @@ def _sparse(form: Form) -> LaneFunction:
     ) -> Registers:
         values = compact.gather(decode(a_registers, a))
         dense = np.zeros((len(values), m, k))
-        places = _places(metadata[0], int(selector[0].flat[0]), m, k)
+        places = stored_places(metadata[0], int(selector[0].flat[0]), m, k)
         np.put_along_axis(dense, places, values, axis=2)
         # Half of the places are zeros that no multiplier sees.
         how = rule(core, "mma", a, d)
@@ -88,8 +88,11 @@ def _sparse(form: Form) -> LaneFunction:
     return run
 
 
-def _places(metadata: Array, selector: int, m: int, k: int) -> Array:
-    """The column of each stored value: (warps, m, k / 2). Two lanes of each quad hold 16 two-bit indices each."""
+def stored_places(metadata: Array, selector: int, m: int, k: int) -> Array:
+    """The column of each stored value of a sparse A: (warps, m, k / 2).
+
+    Two lanes of each quad hold 16 two-bit indices each.
+    """
     lanes = metadata.reshape(-1, 8, 4)
     indices = np.arange(k // 2)
     columns = np.zeros((len(lanes), m, k // 2), np.int64)

@@ -2,89 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tinyton_lab.ptx.fragments import PER_REGISTER, accumulator, decode, left, right
-from tinyton_lab.ptx.isa import Form, TwoResults, resolve
-from tinyton_lab.ptx.isa_matrix import shape_of
-from tinyton_lab.ptx.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
-from tinyton_lab.record.events import Access, Argument, Step
-from tinyton_lab.record.timeline import Timeline
-
-
-class Register(NamedTuple):
-    """The value that a lane's register has after step number `step`."""
-
-    step: int
-    lane: int
-    name: str
-
-
-class Memory(NamedTuple):
-    """The `size` bytes at `offset` of a memory that a `lane` names, as they are after step number `step`.
-
-    `carried` says that the value is the one asked about, unchanged.
-    """
-
-    step: int
-    lane: int
-    space: str
-    name: str
-    offset: int
-    size: int
-    carried: bool = True
-
-
-class Unknown(NamedTuple):
-    """Where following ends, and why."""
-
-    text: str
-
-
-Cause = Register | Memory | Unknown
-
-
-class Moment(NamedTuple):
-    """A step at its place in a timeline, and its instruction."""
-
-    timeline: Timeline
-    place: int
-    step: Step
-    instruction: Instruction
-    form: Form
-    arguments: dict[str, Argument]
-
-    def read(self, name: str, lane: int) -> Any:
-        """What a lane's register held when the step read it."""
-        return self.timeline.value(name, self.step.cta, self.step.warp, lane, self.place - 1)
-
-    def register(self, name: str, lane: int) -> Register:
-        """A register as the step read it."""
-        return Register(self.place - 1, lane, name)
-
-    def memory(self, access: Access, lane: int, shift: int, size: int) -> Memory:
-        """Bytes of a lane's access as the step found them."""
-        return Memory(self.place - 1, lane, access.space, access.name, access.offsets[lane] + shift, size)
-
-    def active(self) -> list[int]:
-        return [lane for lane in range(32) if self.step.mask >> lane & 1]
-
-
-def moment(
-    timeline: Timeline,
-    place: int,
-    instructions: dict[tuple[int, str], Instruction],
-    arguments: dict[str, Argument],
-) -> Moment | None:
-    """The step at a place with its instruction; None when the PTX has no such line."""
-    step = timeline.steps[place]
-    instruction = instructions.get((step.line, step.text))
-    if instruction is None:
-        return None
-    return Moment(timeline, place, step, instruction, resolve(instruction.opcode), arguments)
+from tinyton_lab.ptx.isa import TwoResults
+from tinyton_lab.ptx.syntax import Address, Immediate, Name, Operand
+from tinyton_lab.sim import products
+from tinyton_lab.sim.moments import Cause, Memory, Moment, Register, Unknown, base_of, first_name, items_of, names_in
 
 
 def of_register(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -101,24 +27,28 @@ def of_memory(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     return [Unknown(f"{now.form.opcode} is not followed")] if rule is None else rule(now, lane, offset, size)
 
 
-def names_in(operand: Operand) -> Iterator[str]:
-    """The registers (and symbols) that an operand names."""
-    match operand:
-        case Name(text=text):
-            yield text
-        case Negated(name=name):
-            yield name
-        case Pair(first=first, second=second):
-            yield from (first, second)
-        case Vector(items=items):
-            for item in items:
-                yield from names_in(item)
-        case _:
-            return
+def of_address(now: Moment, lanes: list[int]) -> list[Cause]:
+    """The registers that say where a step reads or writes, and from which lane a shuffle takes its value.
+
+    `lanes` are the result's lane and, where other lanes gave the addresses of its parts, those instead.
+    """
+    operands = now.instruction.operands
+    if now.form.row.mnemonic == "shfl":
+        return _registers(now, list(operands[2:4]), lanes[:1])
+    if now.form.row.effect == "warpgroup_matrix":
+        return products.descriptors(now)
+    named = [Name(base_of(operand)) for operand in operands if isinstance(operand, Address)]
+    found = _registers(now, [name for name in named if name.text in now.step.reads], lanes[1:] or lanes)
+    rest = [item for operand in operands if isinstance(operand, Address) for item in operand.rest]
+    sparse = list(operands[4:5]) if now.form.row.effect == "matrix" and now.form.has("sparse") else []
+    return [*found, *_registers(now, rest, lanes[:1]), *_registers(now, sparse, now.active())]
 
 
-def _items(operand: Operand) -> tuple[Operand, ...]:
-    return operand.items if isinstance(operand, Vector) else (operand,)
+def address_lanes(now: Moment, values: list[Cause]) -> list[int]:
+    """The lanes that gave the addresses of what was read, where they are others than the reading lane."""
+    if now.form.row.effect != "matrix_load":
+        return []
+    return [*dict.fromkeys(each.lane for each in values if isinstance(each, Memory))]
 
 
 def _sources(now: Moment) -> list[Operand]:
@@ -136,12 +66,18 @@ def _registers(now: Moment, operands: list[Operand], lanes: list[int]) -> list[C
 
 # Registers.
 def _same_lane(now: Moment, name: str, lane: int) -> list[Cause]:
-    return _registers(now, _sources(now), [lane])
+    types: dict[str, str] = {}
+    for role, operand in zip(now.form.row.roles, now.instruction.operands):
+        type_ = None if role.written else now.form.type_of(role)
+        if type_ is not None and isinstance(operand, Name):
+            types[operand.text] = type_.name
+    found = _registers(now, _sources(now), [lane])
+    return [each._replace(type=types.get(each.name, "")) if isinstance(each, Register) else each for each in found]
 
 
 def _component(now: Moment, operand: Operand, name: str) -> tuple[int, int]:
     """(byte offset in the access, bytes) of one register of a loaded list."""
-    names = [next(names_in(item), "") for item in _items(operand)]
+    names = [first_name(item) for item in items_of(operand)]
     access = now.step.access
     size = (access.bytes if access else 0) // len(names)
     return names.index(name) * size, size
@@ -150,13 +86,9 @@ def _component(now: Moment, operand: Operand, name: str) -> tuple[int, int]:
 def _loaded(now: Moment, name: str, lane: int) -> list[Cause]:
     access = now.step.access
     if access is None:
-        return [Unknown(f"parameter {next((_base(op) for op in now.instruction.operands[1:]), '')}")]
+        return [Unknown(f"parameter {next((base_of(op) for op in now.instruction.operands[1:]), '')}")]
     shift, size = _component(now, now.instruction.operands[0], name)
     return [now.memory(access, lane, shift, size)]
-
-
-def _base(operand: Operand) -> str:
-    return str(operand.base.text) if isinstance(operand, Address) else ""
 
 
 def _between_lanes(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -177,43 +109,10 @@ def _column(now: Moment, operand: Operand) -> Any:
     """A 32-bit operand of all lanes; None where a lane's value is not known."""
     if isinstance(operand, Immediate):
         return np.full((1, 32), int(operand.value) & 0xFFFFFFFF, np.uint32)
-    found = [now.read(next(names_in(operand), ""), lane) if now.step.mask >> lane & 1 else 0 for lane in range(32)]
+    found = [now.read(first_name(operand), lane) if now.step.mask >> lane & 1 else 0 for lane in range(32)]
     return (
         None if any(value is None for value in found) else np.array([[int(v) & 0xFFFFFFFF for v in found]], np.uint32)
     )
-
-
-def _multiplied(now: Moment, name: str, lane: int) -> list[Cause]:
-    """``mma``: a row of A, a column of B, the same place of C; only the parts that are NaN where some are."""
-    if now.form.row.mnemonic != "mma" or now.form.has("sparse"):
-        return [Unknown(f"{now.form.opcode} is not followed")]
-    m, n, k = shape_of(now.form)
-    d, a, b, _ = (type_.name for type_ in now.form.types)
-    lists = [[next(names_in(item), "") for item in _items(operand)] for operand in now.instruction.operands[:4]]
-    slots = range(lists[0].index(name) * PER_REGISTER[d], (lists[0].index(name) + 1) * PER_REGISTER[d])
-    result, rows, columns = accumulator(m, n), left(m, k, a), right(k, n, b)
-    found: dict[Register, str] = {now.register(lists[3][lists[0].index(name)], lane): now.form.types[3].name}
-    for slot in slots:
-        row, column = divmod(int(result.target[lane * result.slots + slot]), n)
-        for step in range(k):
-            for fragment, number, names, type_ in (
-                (rows, row * k + step, lists[1], a),
-                (columns, step * n + column, lists[2], b),
-            ):
-                other, place = divmod(int(fragment.source[number]), fragment.slots)
-                found[now.register(names[place // PER_REGISTER[type_]], other)] = type_
-    poisoned = [each for each, type_ in found.items() if _is_nan(now.read(each.name, each.lane), type_)]
-    return [*(poisoned or found)]
-
-
-def _is_nan(value: Any, type_: str) -> bool:
-    if value is None or isinstance(value, float):
-        return value is not None and value != value
-    if type_ == "f64":
-        return bool(np.isnan(np.array([value & (1 << 64) - 1], np.uint64).view(np.float64)[0]))
-    if type_[0] in "su" or type_ == "b1":
-        return False
-    return bool(np.isnan(decode([np.array([[int(value) & 0xFFFFFFFF] * 32], np.uint32)], type_)[0, 0]).any())
 
 
 def _rows_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -221,7 +120,7 @@ def _rows_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
     access = now.step.access
     if access is None:
         return [Unknown("an unknown place")]
-    names = [next(names_in(item), "") for item in _items(now.instruction.operands[0])]
+    names = [first_name(item) for item in items_of(now.instruction.operands[0])]
     first = 8 * names.index(name)
     if not now.form.has("trans"):
         owner = first + lane // 4
@@ -242,7 +141,7 @@ def _stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     access, sources = now.step.access, _sources(now)
     if access is None or not sources:
         return [Unknown("an unknown value")]
-    items = _items(sources[-1])
+    items = items_of(sources[-1])
     each = access.bytes // len(items)
     first = (offset - access.offsets[lane]) // each
     chosen = items[first : (offset + size - 1 - access.offsets[lane]) // each + 1]
@@ -269,7 +168,7 @@ def _rows_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     if access is None:
         return [Unknown("an unknown value")]
     matrix, row = divmod(lane, 8)
-    operand = _items(now.instruction.operands[1])[matrix]
+    operand = items_of(now.instruction.operands[1])[matrix]
     columns = dict.fromkeys((byte - access.offsets[lane]) // 2 for byte in range(offset, offset + size))
     trans = now.form.has("trans")
     owners = dict.fromkeys(4 * c + row // 2 if trans else 4 * row + c // 2 for c in columns)
@@ -279,7 +178,7 @@ def _rows_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
 def _copied(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     """``cp.async``: the argument that the source address lies in."""
     access, source = now.step.access, now.instruction.operands[1]
-    pointer = now.read(_base(source), lane) if isinstance(source, Address) else None
+    pointer = now.read(base_of(source), lane) if isinstance(source, Address) else None
     if access is None or pointer is None or not isinstance(source, Address):
         return [Unknown("an unknown place")]
     where = int(pointer) + source.offset + offset - access.offsets[lane]
@@ -298,7 +197,8 @@ _REGISTER_RULES: dict[str, Callable[[Moment, str, int], list[Cause]]] = {
     "load": _loaded,
     "atomic": _exchanged,
     "warp": _between_lanes,
-    "matrix": _multiplied,
+    "matrix": products.multiplied,
+    "warpgroup_matrix": products.multiplied_by_group,
     "matrix_load": _rows_loaded,
 }
 _MEMORY_RULES: dict[str, Callable[[Moment, int, int, int], list[Cause]]] = {

@@ -13,10 +13,12 @@ from tinyton_lab.ptx.syntax import Instruction
 from tinyton_lab.record.events import Argument, Step
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.timeline import Timeline, scope
-from tinyton_lab.sim import causes
-from tinyton_lab.sim.causes import Memory, Register, Unknown
+from tinyton_lab.sim import causes, products
+from tinyton_lab.sim.conditions import Conditions
 from tinyton_lab.sim.launch import Launch
 from tinyton_lab.sim.module import load
+from tinyton_lab.sim.moments import Cause as Wanted
+from tinyton_lab.sim.moments import Memory, Moment, Register, Unknown, moment
 
 _SHOWN, _DEEP = 60, 40
 
@@ -25,7 +27,9 @@ _SHOWN, _DEEP = 60, 40
 class Cause:
     """One value of a slice: `name` in `lane` is `value`, made by `step` (None: not by a recorded step).
 
-    `place` is the source the step came from; `causes` are numbers of other causes in the slice.
+    `place` is the source the step came from; `causes` are numbers of other causes in the slice, and `ways` says of each
+    how it led here: as a ``value``, an ``address`` (or the lane that a shuffle reads), a ``guard``, or the condition of
+    a ``branch``.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Cause:
     step: Step | None
     place: str
     causes: tuple[int, ...]
+    ways: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         value = "" if self.value is None else f" = {self.value}"
@@ -65,24 +70,34 @@ class Slice:
 
     def __repr__(self) -> str:
         text: list[str] = []
-        stack, seen = [(0, 0)], set[int]()
+        stack, seen = [(0, 0, "value")], set[int]()
         while stack and len(text) < _SHOWN:
-            number, depth = stack.pop()
+            number, depth, way = stack.pop()
             cause = self.causes[number]
             again = number in seen and bool(cause.causes)
-            text.append("  " * min(depth, _DEEP) + str(cause) + ("  (see above)" if again else ""))
+            led = "" if way == "value" else f"{way}: "
+            text.append("  " * min(depth, _DEEP) + led + str(cause) + ("  (see above)" if again else ""))
             if not again:
-                stack += [(each, depth + 1) for each in reversed(cause.causes)]
+                stack += [(each, depth + 1, how) for each, how in zip(reversed(cause.causes), reversed(cause.ways))]
             seen.add(number)
         return "\n".join([*text, "..."] if stack or not self.complete else text)
 
 
-def why(source: Launch | Recording, name: str, index: Any, most: int = 2000) -> Slice:
-    """Follow an element of an argument back through stores, registers, shuffles, shared memory, mma and atomics.
+def why(
+    source: Launch | Recording,
+    name: str,
+    index: Any,
+    most: int = 2000,
+    addresses: bool = False,
+    guards: bool = False,
+    branches: bool = False,
+) -> Slice:
+    """Follow an element of an argument back through stores, registers, shuffles, shared memory, matrices and atomics.
 
     `index` is the element's index (a tuple, or one number in row-major order); at most `most` values are followed. A
-    NaN is followed through the operands that are NaN, where there are any. Addresses, guards and branches are not
-    followed. Raises TT6061 when no recorded step wrote the element.
+    NaN is followed through the operands that are NaN, where there are any. With `addresses` the slice has what
+    addresses and the lanes of shuffles came from too, with `guards` the predicates of instructions, with `branches`
+    the conditions of the branches that led to them. Raises TT6061 when no recorded step wrote the element.
     """
     recording = source if isinstance(source, Recording) else source.recording
     if recording is None:
@@ -91,7 +106,8 @@ def why(source: Launch | Recording, name: str, index: Any, most: int = 2000) -> 
     offset = None if argument is None else _offset(argument, index)
     if argument is None or offset is None:
         raise error("TT6061", None, what=f"{name}[{index}]")
-    return _Tracer(recording, most).trace(argument, offset, f"{name}[{index}]")
+    followed = {"address": addresses, "guard": guards, "branch": branches}
+    return _Tracer(recording, most, followed).trace(argument, offset, f"{name}[{index}]")
 
 
 def _offset(argument: Argument, index: Any) -> int | None:
@@ -109,18 +125,19 @@ def _offset(argument: Argument, index: Any) -> int | None:
 class _Tracer:
     """Mutable: the causes found so far, by what they are."""
 
-    def __init__(self, recording: Recording, most: int) -> None:
-        self.recording, self.most = recording, most
+    def __init__(self, recording: Recording, most: int, followed: dict[str, bool]) -> None:
+        self.recording, self.most, self.followed = recording, most, followed
         self.timeline: Timeline = recording.timeline()
         self.arguments = {argument.name: argument for argument in recording.arguments}
         self.numbers: dict[Any, int] = {}
         self.found: list[Cause] = []
         self.poisoned: set[int] = set()
-        self.wanted: dict[int, list[causes.Cause]] = {}
+        self.wanted: dict[int, list[tuple[str, Wanted]]] = {}
         self.queue: dict[int, None] = {}
-        program = load(recording.ptx).program(recording.kernel)
-        every = [details for code in program.code for details in code.details]
+        module = load(recording.ptx)
+        every = [details for code in module.program(recording.kernel).code for details in code.details]
         self.instructions: dict[tuple[int, str], Instruction] = {(d.line, d.text): d.instruction for d in every}
+        self.conditions = Conditions(module.syntax, self.timeline, self.instructions)
 
     def trace(self, argument: Argument, offset: int, shown: str) -> Slice:
         writer = self.timeline.last_store((argument.name,), offset, len(self.timeline.steps))
@@ -128,7 +145,7 @@ class _Tracer:
             raise error("TT6061", None, what=shown)
         size = np.dtype(argument.dtype).itemsize
         self._stored(writer, offset, size, argument.dtype)
-        self.poisoned = {0} if _is_nan(self.found[0].value) else set()
+        self.poisoned = {0} if products.is_nan(self.found[0].value, "") else set()
         self.queue[0] = None
         waiting = [0]
         done = 0
@@ -142,21 +159,31 @@ class _Tracer:
         """Without the values that were looked at but led nowhere."""
         numbers = {number: n for n, number in enumerate(kept)}
         found = [self.found[number] for number in kept]
-        return Slice(tuple(replace(c, causes=tuple(numbers[n] for n in c.causes)) for c in found), complete)
+        return Slice(tuple(_renumbered(cause, numbers) for cause in found), complete)
 
     def _follow(self, number: int) -> None:
         cause = self.found[number]
-        each = [n for one in self.wanted.get(number, []) for n in self._resolve(one, cause)]
-        each = [*dict.fromkeys(each)]
+        led = [(way, n, one) for way, one in self.wanted.get(number, []) for n in self._resolve(one, cause)]
+        each = [*dict.fromkeys(n for way, n, _ in led if way == "value")]
+        wrong = {n for way, n, one in led if way == "value" and self._is_nan(n, one)}
         if number in self.poisoned:
-            each = [n for n in each if _is_nan(self.found[n].value)] or each
+            each = [n for n in each if n in wrong] or each
             # A packed register does not tell what is in it.
             self.poisoned.update(n for n in each if not isinstance(self.found[n].value, float))
-        self.poisoned.update(n for n in each if _is_nan(self.found[n].value))
-        self.found[number] = replace(cause, causes=tuple(each))
-        self.queue.update(dict.fromkeys(each))
+        self.poisoned.update(n for n in each if n in wrong)
+        ways = dict.fromkeys(each, "value")
+        for way, n, _ in led:
+            if way != "value":
+                ways.setdefault(n, way)
+        self.found[number] = replace(cause, causes=tuple(ways), ways=tuple(ways.values()))
+        self.queue.update(dict.fromkeys(ways))
 
-    def _resolve(self, wanted: causes.Cause, reader: Cause) -> list[int]:
+    def _is_nan(self, number: int, wanted: Wanted) -> bool:
+        """Whether a value is NaN, also one in bits that were read as a float."""
+        value = self.found[number].value
+        return products.is_nan(value, wanted.type if isinstance(wanted, Register) else "")
+
+    def _resolve(self, wanted: Wanted, reader: Cause) -> list[int]:
         """The causes that something wanted is: made on first sight."""
         if isinstance(wanted, Unknown):
             return [self._leaf(wanted.text, None)]
@@ -166,7 +193,19 @@ class _Tracer:
             return [self._register(wanted, reader.step)]
         return self._memory(wanted, reader)
 
-    def _add(self, key: Any, cause: Cause, wanted: list[causes.Cause]) -> int:
+    def _ways(self, now: Moment | None, values: list[Wanted], lanes: list[int]) -> list[tuple[str, Wanted]]:
+        """What led to a result, each with its way; `lanes` are those whose addresses count, the result's first."""
+        found: list[tuple[str, Wanted]] = [("value", each) for each in values]
+        if now is None:
+            return found
+        if self.followed["address"]:
+            found += [("address", each) for each in causes.of_address(now, lanes)]
+        if self.followed["guard"] and now.instruction.guard:
+            found.append(("guard", now.register(now.instruction.guard, lanes[0])))
+        condition = self.conditions.of(now.place, lanes[0]) if self.followed["branch"] else None
+        return found if condition is None else [*found, ("branch", condition)]
+
+    def _add(self, key: Any, cause: Cause, wanted: list[tuple[str, Wanted]]) -> int:
         number = self.numbers[key] = len(self.found)
         self.found.append(cause)
         self.wanted[number] = wanted
@@ -177,37 +216,39 @@ class _Tracer:
         return self.numbers[key] if key in self.numbers else self._add(key, Cause(name, -1, value, None, "", ()), [])
 
     def _register(self, wanted: Register, reader: Step) -> int:
-        place = self.timeline.writer_place(wanted.name, reader.cta, reader.warp, wanted.lane, wanted.step)
+        warp = wanted.warp if wanted.warp >= 0 else reader.warp
+        place = self.timeline.writer_place(wanted.name, reader.cta, warp, wanted.lane, wanted.step)
         if place is None:
             return self._leaf(f"{wanted.name} lane {wanted.lane} (never written)", None)
         key = (place, wanted.lane, wanted.name)
         if key in self.numbers:
             return self.numbers[key]
         step = self.timeline.steps[place]
-        now = causes.moment(self.timeline, place, self.instructions, self.arguments)
+        now = moment(self.timeline, place, self.instructions, self.arguments)
         follow = causes.of_register(now, wanted.name, wanted.lane) if now else []
         value = self.timeline.value(wanted.name, step.cta, step.warp, wanted.lane, place)
         source = self.recording.places.get(step.line, "")
-        return self._add(key, Cause(wanted.name, wanted.lane, value, step, source, ()), follow)
+        lanes = [wanted.lane, *(causes.address_lanes(now, follow) if now else ())]
+        return self._add(key, Cause(wanted.name, wanted.lane, value, step, source, ()), self._ways(now, follow, lanes))
 
     def _memory(self, wanted: Memory, reader: Cause) -> list[int]:
         step = reader.step
         if step is None:
             raise RuntimeError("slice: a leaf has no causes")
         where = scope(wanted.space, wanted.name, step.cta, step.warp, wanted.lane)
-        writers: dict[tuple[int, int] | None, int] = {}
+        writers: dict[tuple[int, int], int] = {}
+        unwritten: dict[str, None] = {}
         for byte in range(wanted.offset, wanted.offset + wanted.size):
-            writers.setdefault(self.timeline.last_store(where, byte, wanted.step), byte)
-        dtype = _dtype_of(reader.value, wanted.size)
-        found: list[int] = []
-        for writer, byte in writers.items():
-            if writer is None:
-                value = reader.value if len(writers) == 1 and wanted.carried else None
-                found.append(self._leaf(self._place_name(wanted.name, byte), value))
-            else:
-                size = wanted.size if len(writers) == 1 else 1
-                found.append(self._stored(writer, byte, size, dtype))
-        return found
+            writer = self.timeline.last_store(where, byte, wanted.step)
+            if writer is not None:
+                writers.setdefault(writer, byte)
+            elif not unwritten or wanted.name in self.arguments:
+                unwritten[self._place_name(wanted.name, byte)] = None
+        alone = len(writers) + len(unwritten) == 1
+        value = reader.value if alone and wanted.carried else None
+        found = [self._leaf(place, value) for place in unwritten]
+        size, dtype = wanted.size if alone else 1, _dtype_of(reader.value, wanted.size)
+        return found + [self._stored(writer, byte, size, dtype) for writer, byte in writers.items()]
 
     def _stored(self, writer: tuple[int, int], offset: int, size: int, dtype: str) -> int:
         place, lane = writer
@@ -223,11 +264,11 @@ class _Tracer:
             raw = access.data[lane] >> 8 * (offset - access.offsets[lane]) & (1 << 8 * size) - 1
             fits = np.dtype(dtype).itemsize == size
             value = np.frombuffer(raw.to_bytes(size, "little"), dtype)[0].item() if fits else raw
-        now = causes.moment(self.timeline, place, self.instructions, self.arguments)
+        now = moment(self.timeline, place, self.instructions, self.arguments)
         follow = causes.of_memory(now, lane, offset, size) if now else []
         name = self._place_name(access.name, offset)
         source = self.recording.places.get(step.line, "")
-        return self._add(key, Cause(name, lane, value, step, source, ()), follow)
+        return self._add(key, Cause(name, lane, value, step, source, ()), self._ways(now, follow, [lane]))
 
     def _place_name(self, name: str, offset: int) -> str:
         """An element of an argument by its index, else a byte."""
@@ -242,11 +283,13 @@ class _Tracer:
         return f"{name}[{', '.join(map(str, index))}]"
 
 
+def _renumbered(cause: Cause, numbers: dict[int, int]) -> Cause:
+    """Without the causes that were not kept."""
+    kept = [(numbers[n], way) for n, way in zip(cause.causes, cause.ways) if n in numbers]
+    return replace(cause, causes=tuple(n for n, _ in kept), ways=tuple(way for _, way in kept))
+
+
 def _dtype_of(value: Any, size: int) -> str:
     return (
         f"<f{size}" if isinstance(value, float) and size in (2, 4, 8) else f"<u{size}" if size in (1, 2, 4, 8) else "u1"
     )
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value

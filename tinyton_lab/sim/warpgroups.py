@@ -10,7 +10,7 @@ import numpy as np
 from tinyton_lab.ptx.cfg import Names
 from tinyton_lab.ptx.fragments import PER_REGISTER, decode, encode, group_accumulator, left
 from tinyton_lab.ptx.isa import Form
-from tinyton_lab.ptx.syntax import Immediate, Instruction, Operand, Vector
+from tinyton_lab.ptx.syntax import Immediate, Instruction, Vector
 from tinyton_lab.ptx.tensor_cores import multiply, rule
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.sim import access
@@ -71,8 +71,33 @@ def _values(raw: Array, type_: str) -> Array:
     return decoded.reshape(*raw.shape[:-1], words.shape[-1] * per)
 
 
-def _flag(operand: Operand, default: int) -> int:
-    return int(operand.value) if isinstance(operand, Immediate) else default
+def _flags(instruction: Instruction) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The signs of A and B, and whether each lies transposed in shared memory."""
+    flags = [int(each.value) if isinstance(each, Immediate) else 0 for each in instruction.operands[4:]]
+    signs, turned = (flags + [1, 1])[:2], flags[2:]
+    if len(flags) != 4 and isinstance(instruction.operands[1], Vector):
+        turned = [0, *turned]
+    first, second = (turned + [0, 0])[:2]
+    return (signs[0], signs[1]), (first, second)
+
+
+def shape_of_group(form: Form) -> tuple[int, int]:
+    """n and k of a ``wgmma``."""
+    found = re.fullmatch(r"m64n(\d+)k(\d+)", form["shape"])
+    return (int(found[1]), int(found[2])) if found else (8, 16)
+
+
+def element_bytes(type_: str) -> int:
+    """Bytes of an element of A or B in shared memory."""
+    return _ELEMENT_BYTES.get(type_, 1)
+
+
+def row_addresses(word: int, instruction: Instruction, form: Form, side: int, row: int) -> list[int]:
+    """Where the elements of a row of A (`side` 0), or of a column of B (1), lie, by their descriptor `word`."""
+    n, k = shape_of_group(form)
+    words = np.array([word & (1 << 64) - 1], np.uint64)
+    turned, size = bool(_flags(instruction)[1][side]), element_bytes(form.types[1 + side].name)
+    return Descriptor.of(words, np.ones(1, np.bool_)).addresses((64, n)[side], k, size, turned)[0, row].tolist()
 
 
 def warpgroup_matrix(low: Lowering, instruction: Instruction, form: Form, names: Names) -> Operation:
@@ -80,8 +105,7 @@ def warpgroup_matrix(low: Lowering, instruction: Instruction, form: Form, names:
     operands = instruction.operands
     if not 4 <= len(operands) <= 8:
         low.refuse(instruction, form, "needs 4 to 8 operands")
-    found = re.fullmatch(r"m64n(\d+)k(\d+)", form["shape"])
-    n, k = (int(found[1]), int(found[2])) if found else (8, 16)
+    n, k = shape_of_group(form)
     d, a, b = (t.name for t in form.types)
     targets = targets_of(low, instruction, form, names, operands[0], TYPES["b32"])
     readers = [low.reader(instruction, form, names, item, TYPES["b32"]) for item in getattr(operands[0], "items", ())]
@@ -94,11 +118,8 @@ def warpgroup_matrix(low: Lowering, instruction: Instruction, form: Form, names:
     a_descriptor = None if from_registers else low.reader(instruction, form, names, operands[1], TYPES["b64"])
     b_descriptor = low.reader(instruction, form, names, operands[2], TYPES["b64"])
     keep = low.reader(instruction, form, names, operands[3], TYPES["pred"])
-    flags = [_flag(operand, 0) for operand in operands[4:]]
-    signs = (flags + [1, 1])[:2]
-    transposed = flags[2:] if len(flags) == 4 else [0, *flags[2:]] if from_registers else flags[2:]
-    turned = (transposed + [0, 0])[:2]
-    site = low.program.access_site(instruction.line, _ELEMENT_BYTES.get(b, 1), "load", "multiply")
+    signs, turned = _flags(instruction)
+    site = low.program.access_site(instruction.line, element_bytes(b), "load", "multiply")
     result, a_fragment = group_accumulator(n), left(16, k, a)
 
     def run(chunk: Chunk) -> None:
@@ -124,7 +145,7 @@ def _operand(
     """The matrix (warpgroups, rows, depth) that each warpgroup's descriptor names."""
     words = np.broadcast_to(descriptor(chunk.registers), chunk.shape).reshape(chunk.ctas, -1, 128)[:, :, 0]
     groups = words.shape[1]
-    size = _ELEMENT_BYTES.get(type_, 1)
+    size = element_bytes(type_)
     active = chunk.active().reshape(-1, 128).any(axis=1)
     address = Descriptor.of(words.ravel(), active).addresses(rows, depth, size, transposed)
     address = np.where(active[:, None, None], address, 0)

@@ -1,0 +1,118 @@
+"""A recorded step with its instruction, and what may have led to its result. Knows no instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tinyton_lab.ptx.isa import Form, resolve
+from tinyton_lab.ptx.syntax import Address, Instruction, Name, Negated, Operand, Pair, Vector
+from tinyton_lab.record.events import Access, Argument, Step
+from tinyton_lab.record.timeline import Timeline
+
+
+class Register(NamedTuple):
+    """The value that a lane's register has after step number `step`.
+
+    It is in another warp of the CTA if `warp` is given. `type` is the PTX type it was read in, if that is known.
+    """
+
+    step: int
+    lane: int
+    name: str
+    warp: int = -1
+    type: str = ""
+
+
+class Memory(NamedTuple):
+    """The `size` bytes at `offset` of a memory that a `lane` names, as they are after step number `step`.
+
+    `carried` says that the value is the one asked about, unchanged.
+    """
+
+    step: int
+    lane: int
+    space: str
+    name: str
+    offset: int
+    size: int
+    carried: bool = True
+
+
+class Unknown(NamedTuple):
+    """Where following ends, and why."""
+
+    text: str
+
+
+Cause = Register | Memory | Unknown
+
+
+class Moment(NamedTuple):
+    """A step at its place in a timeline, and its instruction."""
+
+    timeline: Timeline
+    place: int
+    step: Step
+    instruction: Instruction
+    form: Form
+    arguments: dict[str, Argument]
+
+    def read(self, name: str, lane: int) -> Any:
+        """What a lane's register held when the step read it."""
+        return self.timeline.value(name, self.step.cta, self.step.warp, lane, self.place - 1)
+
+    def register(self, name: str, lane: int) -> Register:
+        """A register as the step read it."""
+        return Register(self.place - 1, lane, name)
+
+    def memory(self, access: Access, lane: int, shift: int, size: int) -> Memory:
+        """Bytes of a lane's access as the step found them."""
+        return Memory(self.place - 1, lane, access.space, access.name, access.offsets[lane] + shift, size)
+
+    def active(self) -> list[int]:
+        return [lane for lane in range(32) if self.step.mask >> lane & 1]
+
+
+def moment(
+    timeline: Timeline,
+    place: int,
+    instructions: dict[tuple[int, str], Instruction],
+    arguments: dict[str, Argument],
+) -> Moment | None:
+    """The step at a place with its instruction; None when the PTX has no such line."""
+    step = timeline.steps[place]
+    instruction = instructions.get((step.line, step.text))
+    if instruction is None:
+        return None
+    return Moment(timeline, place, step, instruction, resolve(instruction.opcode), arguments)
+
+
+def names_in(operand: Operand) -> Iterator[str]:
+    """The registers (and symbols) that an operand names."""
+    match operand:
+        case Name(text=text):
+            yield text
+        case Negated(name=name):
+            yield name
+        case Pair(first=first, second=second):
+            yield from (first, second)
+        case Vector(items=items):
+            for item in items:
+                yield from names_in(item)
+        case _:
+            return
+
+
+def items_of(operand: Operand) -> tuple[Operand, ...]:
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def first_name(operand: Operand) -> str:
+    """The first register that an operand names; "" where it names none."""
+    return next(names_in(operand), "")
+
+
+def base_of(operand: Operand) -> str:
+    """The register or symbol that an address starts from; "" where it is a number."""
+    return operand.base.text if isinstance(operand, Address) and isinstance(operand.base, Name) else ""
