@@ -16,7 +16,7 @@ from tests.record.fixtures import recording
 from tests.sim import corpus
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.record import columns
-from tinyton_lab.record.events import Access, Step
+from tinyton_lab.record.events import Access, Movement, Step
 from tinyton_lab.record.recording import Recording
 
 LANES: list[tuple[Any, ...]] = [
@@ -40,7 +40,13 @@ def made() -> Recording:
         for n, values in enumerate(LANES)
     ]
     wide = Access("shared", "store", "shared", 16, (-1, *range(0, 31 * 16, 16)), (2**128 - 1, *range(31)))
-    steps.append(Step(99, (0, 0, 0), 0, 1, 0, "st", 0xFFFFFFFF, (), wide, "barrier 0"))
+    runs = ((0, 4096, 6), (-1, 4102, 1))
+    moved = Movement(3, ("global", "x"), ("shared", "shared"), runs, b"abcdefg", True)
+    before = Access("global", "load", "y", 1, tuple(range(32)))
+    last = Step(
+        99, (0, 0, 0), 0, 1, 0, "st", 0xFFFFFFFF, (), wide, "barrier 0", more=(before,), movements=(moved, moved)
+    )
+    steps.append(last)
     return Recording("k", "ret;", (2, 3, 4), (32, 1, 1), steps, places={3: "k.py:1:2: x"})
 
 
@@ -81,7 +87,7 @@ def test_what_is_cut_off_or_changed_is_refused(tmp_path: Path):
     for _ in range(200):
         at = chance.randrange(size)
         refused(path, whole[:at] + bytes([whole[at] ^ chance.randrange(1, 256)]) + whole[at + 1 :])
-    assert "version 2" in refused(path, whole[:8] + b"\2" + whole[9:])
+    assert "version 3" in refused(path, whole[:8] + b"\3" + whole[9:])
     refused(path, whole + b"more")
     with pytest.raises(TinytonError):
         Recording.load(tmp_path / "absent.ttrec")

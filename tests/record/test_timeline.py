@@ -68,9 +68,9 @@ def test_writers_and_readers():
     assert timeline.next_reader("a", lane=20, step=0) is STEPS[4]
     assert timeline.next_reader("a", lane=3, step=0) is STEPS[2]
     assert timeline.next_reader("a", lane=3, step=2) is None
-    assert timeline.last_store(scope("global", "x", (0, 0, 0), 0, 0), 3, 6) == (5, 0)
+    assert timeline.last_store(scope("global", "x", (0, 0, 0), 0, 0), 3, 6)[:2] == (5, 0)
     loads = Timeline([store(0, 0, 4, 1), step(1, "ld", 1, Access("global", "load", "x", 8, (8,) + (-1,) * 31))])
-    assert loads.next_load(scope("global", "x", (0, 0, 0), 0, 0), 13, 0) == (1, 0)
+    assert loads.next_load(scope("global", "x", (0, 0, 0), 0, 0), 13, 0)[:2] == (1, 0)
     assert loads.next_load(scope("global", "x", (0, 0, 0), 0, 0), 16, 0) is None
 
 

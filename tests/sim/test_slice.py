@@ -111,6 +111,64 @@ def test_an_element_of_a_warpgroups_product_has_a_row_and_a_column():
     assert len(names - rows) <= 4 * 128 + 2
 
 
+def test_bulk_copies_are_followed_to_the_tensor_and_stand_in_memory():
+    launch, buffers = corpus.prepare("triton/matmul_desc_f16@90")
+    buffers["a"][1, 77] = np.nan
+    recording = launch(record="warp", recorded_ctas=1).recording
+    assert recording is not None
+    found = why(recording, "matmul_desc_param_2", (1, 3))
+    assert found.complete and [cause.name for cause in found.leaves()] == ["matmul_desc_param_0[1, 77]"]
+    texts = [step.text for step in found.steps()]
+    assert any("cp.async.bulk.tensor.2d.shared" in text for text in texts) and "bulk.tensor.2d.global" in texts[-1]
+    # Row 1 of the box lies behind row 0, its 16-byte units exchanged by the swizzle.
+    timeline, loads = recording.timeline(), [step for step in recording.steps if "tensor.2d.shared" in step.text]
+    place = recording.steps.index(loads[0])
+    for unit in range(8):
+        value = timeline.memory("shared", 128 + 16 * (unit ^ 1) + 2, place, np.float16, "shared")
+        assert value == buffers["a"][1, 8 * unit + 1]
+    assert timeline.memory("shared", 128, place - 1, np.float16, "shared") is None
+
+
+def test_a_bulk_copy_is_a_writer_and_a_reader():
+    launch, buffers = corpus.prepare("cuda/h_bulk_copy@90a")
+    recording = launch(record="warp", recorded_ctas=1).recording
+    assert recording is not None
+    assert [cause.name for cause in why(recording, "h_bulk_copy_param_1", 3).leaves()] == ["h_bulk_copy_param_0[3]"]
+    timeline = recording.timeline()
+    timeline.position = -1
+    copied = timeline.run_to(name="shared", offset=1000)
+    assert copied is not None and copied.text.startswith("cp.async.bulk.shared")
+    reader = timeline.next_load(("shared", (0, 0, 0)), 1000, timeline.position)
+    assert reader is not None and recording.steps[reader.step].text.startswith("ld.shared")
+    stored = timeline.run_to(name="h_bulk_copy_param_1", offset=12)
+    assert stored is not None and stored.text.startswith("cp.async.bulk.global")
+    assert timeline.memory("h_bulk_copy_param_1", 12, dtype="i4") == buffers["o"][3]
+    assert timeline.run_to(name="h_bulk_copy_param_1", lane=1) is None
+
+
+def test_elements_of_wmma_are_followed_through_memory():
+    launch, buffers = corpus.prepare("cuda/m_wmma_f16@80")
+    buffers["b"][16 * 5 + 2] = np.nan
+    recording = launch(record="warp", recorded_ctas=1).recording
+    assert recording is not None
+    timeline, wrong = recording.timeline(), [at for at in range(256) if np.isnan(buffers["c"][at])]
+    for at in range(256):
+        found = timeline.memory("m_wmma_f16_param_2", 4 * at, dtype="f4")
+        assert found == buffers["c"][at] or np.isnan(found) and at in wrong
+    assert len(wrong) == 16
+    found = why(recording, "m_wmma_f16_param_2", wrong[3])
+    assert found.complete and "m_wmma_f16_param_1[82]" in {cause.name for cause in found.leaves()}
+    assert len(found.leaves()) <= 2
+
+
+def test_a_short_copy_has_zeros_behind_its_source(x: np.ndarray):
+    body = """mov.u32 %r1, s; shl.b32 %r2, %r0, 4; add.u32 %r1, %r1, %r2; mul.wide.u32 %d10, %r0, 4;
+    add.u64 %d10, %d10, %d0; and.b64 %d10, %d10, -16; mov.u32 %r5, 6;
+    cp.async.ca.shared.global [%r1], [%d10], 16, %r5; cp.async.wait_all; ld.shared.f32 %f9, [%r1+PLACE];"""
+    names = [leaves(recorded(body.replace("PLACE", place), x, ".shared .align 16 .b8 s[512];\n"), 5) for place in "048"]
+    assert names == [["p0[4]"], ["p0[5]"], ["zeros beyond the source"]]
+
+
 def led(launch: Launch, index: int, **ways: bool) -> dict[str, set[str]]:
     """Which registers led to an element, by the way they did."""
     found: dict[str, set[str]] = {}

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab.record.events import Access, Step
+from tinyton_lab.record.events import Access, Movement, Step
 
-MAGIC, VERSION = b"\x89TTREC\r\n", 1
+MAGIC, VERSION = b"\x89TTREC\r\n", 2
 LANES = 32
 _START = struct.Struct("<8sIIII")
 _MOST_BYTES = 1 << 28
@@ -42,6 +42,16 @@ _COLUMNS = {
     "offset": "<i8",
     "offset_form": "u1",
     "write_form": "u1",
+    "move_step": "<u4",
+    "move_lane": "u1",
+    "move_origin": "<u4",
+    "move_target": "<u4",
+    "move_combines": "u1",
+    "move_runs": "<u4",
+    "run_origin": "<i8",
+    "run_target": "<i8",
+    "run_bytes": "<u4",
+    "moved": "u1",
     **{f"values{n}": kind for n, kind in enumerate(_KINDS)},
 }
 _ALL, _SAME, _STEPS = range(3)
@@ -68,11 +78,13 @@ class _Table:
 def pack(head: dict[str, Any], steps: Sequence[Step]) -> bytes:
     """The bytes of a recording: `head` is what is not steps, as JSON values."""
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    tables = {name: _Table() for name in ("ctas", "texts", "waits", "reads", "registers", "accesses")}
+    tables = {name: _Table() for name in ("ctas", "texts", "waits", "reads", "registers", "accesses", "places")}
     for number, step in enumerate(steps):
         _add_step(columns, tables, step)
-        if step.access is not None:
-            _add_access(columns, tables, number, step.access)
+        for access in step.accesses:
+            _add_access(columns, tables, number, access)
+        for movement in step.movements:
+            _add_movement(columns, tables, number, movement)
     listed = {name: list(table.entries) for name, table in tables.items()}
     arrays = [np.array(columns[name], kind) for name, kind in _COLUMNS.items()]
     packed = [zlib.compress(array.tobytes(), 6) for array in arrays]
@@ -115,6 +127,20 @@ def _add_access(columns: dict[str, list[Any]], tables: dict[str, _Table], number
         columns["data_uniform"].append(form == _SAME)
         for value in kept if form != _STEPS else access.data:
             columns["data"] += value.to_bytes(access.bytes, "little")
+
+
+def _add_movement(columns: dict[str, list[Any]], tables: dict[str, _Table], number: int, movement: Movement) -> None:
+    columns["move_step"].append(number)
+    columns["move_lane"].append(movement.lane)
+    columns["move_origin"].append(tables["places"](movement.origin))
+    columns["move_target"].append(tables["places"](movement.target))
+    columns["move_combines"].append(movement.combines)
+    columns["move_runs"].append(len(movement.runs))
+    for origin, target, size in movement.runs:
+        columns["run_origin"].append(origin)
+        columns["run_target"].append(target)
+        columns["run_bytes"].append(size)
+    columns["moved"] += movement.data
 
 
 def _kind(values: Sequence[Any]) -> int:
@@ -218,15 +244,36 @@ def _read_steps(columns: dict[str, Any], tables: dict[str, Any]) -> Iterator[Ste
     texts, waits, registers = ([str(text) for text in tables[name]] for name in ("texts", "waits", "registers"))
     values = [_Reader(columns[f"values{n}"]) for n in range(len(_KINDS))]
     writes = zip(columns["write_register"].tolist(), columns["write_kind"].tolist(), columns["write_form"].tolist())
-    accesses = dict(_read_accesses(columns, tables["accesses"]))
+    accesses = _by_step(_read_accesses(columns, tables["accesses"]))
+    movements = _by_step(_read_movements(columns, tables["places"]))
     names = ("index", "cta", "warp", "line", "uid", "mask", "text", "waits", "reads", "writes")
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
     for number, row in enumerate(rows):
         index, cta, warp, line, uid, mask, text, wait, read, count = (int(entry) for entry in row)
         written = [next(writes, None) for _ in range(count)]
         lanes = tuple((registers[which], values[kind].lanes(form)) for which, kind, form in _all_there(written))
-        access = accesses.get(number)
-        yield Step(index, ctas[cta], warp, line, uid, texts[text], mask, lanes, access, waits[wait], reads[read])
+        *more, access = accesses.get(number, [None])
+        moved, told = tuple(movements.get(number, ())), (waits[wait], reads[read])
+        yield Step(index, ctas[cta], warp, line, uid, texts[text], mask, lanes, access, *told, tuple(more), moved)
+
+
+def _by_step(entries: Iterator[tuple[int, Any]]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for number, entry in entries:
+        found.setdefault(number, []).append(entry)
+    return found
+
+
+def _read_movements(columns: dict[str, Any], places: list[Any]) -> Iterator[tuple[int, Movement]]:
+    named: list[tuple[str, str]] = [(str(space), str(name)) for space, name in places]
+    parts = {name: _Reader(columns[name]) for name in ("run_origin", "run_target", "run_bytes", "moved")}
+    names = ("move_step", "move_lane", "move_origin", "move_target", "move_combines", "move_runs")
+    for row in zip(*(columns[name].tolist() for name in names), strict=True):
+        number, lane, origin, target, combines, count = (int(entry) for entry in row)
+        first, last, sizes = (parts[name].take(count) for name in ("run_origin", "run_target", "run_bytes"))
+        data = bytes(parts["moved"].take(sum(sizes)))
+        runs = tuple(zip(first, last, sizes, strict=True))
+        yield number, Movement(lane, named[origin], named[target], runs, data, bool(combines))
 
 
 def _all_there(entries: list[tuple[int, int, int] | None]) -> list[tuple[int, int, int]]:

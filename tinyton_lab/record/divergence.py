@@ -69,15 +69,16 @@ def _difference(left: Step | None, right: Step | None) -> Divergence | None:
         lane = _first(mine, theirs, left.mask)
         if lane >= 0:
             return Divergence("write", left, right, name, lane, (mine[lane], theirs[lane]))
-    if left.access is None or right.access is None:
-        return None
-    for what, mine, theirs in (
-        ("address", left.access.offsets, right.access.offsets),
-        ("memory", left.access.data, right.access.data),
-    ):
-        lane = _first(mine, theirs, left.mask)
-        if lane >= 0:
-            return Divergence(what, left, right, left.access.name, lane, (mine[lane], theirs[lane]))
+    for one, other in zip(left.accesses, right.accesses):
+        for what, mine, theirs in (("address", one.offsets, other.offsets), ("memory", one.data, other.data)):
+            lane = _first(mine, theirs, left.mask)
+            if lane >= 0:
+                return Divergence(what, left, right, one.name, lane, (mine[lane], theirs[lane]))
+    for moved, also in zip(left.movements, right.movements):
+        for what, mine, theirs in (("address", moved.runs, also.runs), ("memory", moved.data, also.data)):
+            at = next((n for n, pair in enumerate(zip(mine, theirs)) if pair[0] != pair[1]), -1)
+            if at >= 0:
+                return Divergence(what, left, right, moved.target[1], moved.lane, (mine[at], theirs[at]))
     return None
 
 

@@ -38,12 +38,29 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Movement:
+    """Bytes that a copy engine moved for a lane, from a (space, name) to another.
+
+    `runs` are (offset at the origin, offset at the target, bytes); the first is -1 for bytes that were filled in.
+    `data` is what stands at the target afterwards, run after run. With `combines` its old content went into that.
+    """
+
+    lane: int
+    origin: tuple[str, str]
+    target: tuple[str, str]
+    runs: tuple[tuple[int, int, int], ...]
+    data: bytes
+    combines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One instruction executed by one warp.
 
     `mask` has bit l set when lane l took part; `line` is the 1-based PTX line, `uid` the op number behind it (0: none);
     `writes` maps a register to its 32 new lane values (as Python numbers, in the register's type); `reads` names the
-    registers that the instruction reads, its guard among them.
+    registers that the instruction reads, its guard among them. `access` is the step's last access to memory, `more`
+    are those before it, `movements` what copy engines did for it.
     """
 
     index: int
@@ -57,6 +74,13 @@ class Step:
     access: Access | None = None
     waits: str = ""
     reads: tuple[str, ...] = field(default=(), compare=False)
+    more: tuple[Access, ...] = field(default=(), compare=False)
+    movements: tuple[Movement, ...] = field(default=(), compare=False)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """All accesses to memory, in their order."""
+        return self.more if self.access is None else (*self.more, self.access)
 
 
 @dataclass(frozen=True, slots=True)

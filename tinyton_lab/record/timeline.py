@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyton_lab.record.events import Step
+from tinyton_lab.record.events import Access, Movement, Step
 
 Cta = tuple[int, int, int]
 _FIRST: Cta = (0, 0, 0)
@@ -21,6 +21,18 @@ def scope(space: str, name: str, cta: Cta, warp: int, lane: int) -> _Scope:
     if space == "shared":
         return name, cta
     return (name, cta, warp, lane) if space == "local" else (name,)
+
+
+class Touch(NamedTuple):
+    """A byte of memory met by step number `step` for a `lane`: by number `part` of the step's accesses, or movements.
+
+    `run` is the number of the movement's run; of an access, -1.
+    """
+
+    step: int
+    lane: int
+    part: int
+    run: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +65,20 @@ class Watch:
         )
 
     def _stores(self, step: Step) -> bool:
-        access = step.access
-        if access is None or access.name != self.name or access.kind == "load":
-            return False
+        written = any(self._hits(access) for access in step.accesses if access.kind != "load")
+        return written or any(self._moved(movement) for movement in step.movements)
+
+    def _hits(self, access: Access) -> bool:
         offsets = access.offsets if self.lane is None else access.offsets[self.lane : self.lane + 1]
-        if self.offset is None:
-            return True
+        if access.name != self.name or self.offset is None:
+            return access.name == self.name
         return any(0 <= first <= self.offset < first + access.bytes for first in offsets)
+
+    def _moved(self, movement: Movement) -> bool:
+        if movement.target[1] != self.name or self.lane not in (None, movement.lane):
+            return False
+        at = self.offset
+        return at is None or any(first <= at < first + size for _, first, size in movement.runs)
 
 
 class Timeline:
@@ -81,9 +100,11 @@ class Timeline:
         self._writes: dict[tuple[Cta, int], dict[str, list[tuple[int, int]]]] | None = None
         self._reads: dict[tuple[Cta, int, str], list[int]] = {}
         self._lanes: dict[tuple[Cta, int, str, int], tuple[list[int], list[int]]] = {}
-        self._stores: dict[_Scope, dict[int, list[tuple[int, int]]]] = {}
-        self._loads: dict[_Scope, dict[int, list[tuple[int, int]]]] = {}
+        self._stores: dict[_Scope, dict[int, list[Touch]]] = {}
+        self._loads: dict[_Scope, dict[int, list[Touch]]] = {}
         self._sizes: dict[_Scope, set[int]] = {}
+        self._filled: dict[_Scope, list[_Moved]] = {}
+        self._emptied: dict[_Scope, list[_Moved]] = {}
         self._memory_known = False
 
     # Values.
@@ -123,10 +144,15 @@ class Timeline:
         writer = self.last_store(where, offset, at)
         if writer is None:
             return None
-        access = self.steps[writer[0]].access
-        if access is None or not access.data:
+        step = self.steps[writer.step]
+        if writer.run >= 0:
+            movement = step.movements[writer.part]
+            before = sum(size for _, _, size in movement.runs[: writer.run])
+            return movement.data[before + offset - movement.runs[writer.run][1]]
+        access = step.accesses[writer.part]
+        if not access.data:
             return None
-        return access.data[writer[1]] >> 8 * (offset - access.offsets[writer[1]]) & 0xFF
+        return access.data[writer.lane] >> 8 * (offset - access.offsets[writer.lane]) & 0xFF
 
     # Who and when.
     def last_writer(
@@ -158,27 +184,28 @@ class Timeline:
                 return self.steps[place]
         return None
 
-    def last_store(self, where: _Scope, offset: int, step: int) -> tuple[int, int] | None:
-        """(step, lane) of the store or atomic that last wrote byte `offset` of a memory `scope` by a step."""
+    def last_store(self, where: _Scope, offset: int, step: int) -> Touch | None:
+        """The store, atomic or copy that last wrote byte `offset` of a memory `scope` by a step."""
         self._know_memory()
-        return max(self._touching(self._stores, where, offset, step, False), default=None)
+        stores = self._touching(self._stores, where, offset, step, False)
+        return max([*stores, *_moving(self._filled.get(where, []), offset, step, False)], default=None)
 
-    def next_load(self, where: _Scope, offset: int, step: int) -> tuple[int, int] | None:
-        """(step, lane) of the first load or atomic after a step that reads byte `offset` of a memory `scope`."""
+    def next_load(self, where: _Scope, offset: int, step: int) -> Touch | None:
+        """The first load, atomic or copy after a step that reads byte `offset` of a memory `scope`."""
         self._know_memory()
-        return min(self._touching(self._loads, where, offset, step, True), default=None)
+        loads = self._touching(self._loads, where, offset, step, True)
+        return min([*loads, *_moving(self._emptied.get(where, []), offset, step, True)], default=None)
 
     def _touching(
-        self, log: dict[_Scope, dict[int, list[tuple[int, int]]]], where: _Scope, offset: int, step: int, after: bool
-    ) -> Iterable[tuple[int, int]]:
+        self, log: dict[_Scope, dict[int, list[Touch]]], where: _Scope, offset: int, step: int, after: bool
+    ) -> Iterable[Touch]:
         starts = log.get(where, {})
         for first in range(offset - max(self._sizes.get(where, {1})) + 1, offset + 1):
             entries = starts.get(first, [])
             at = bisect_right(entries, (step, 32))
-            for place, lane in entries[at:] if after else reversed(entries[:at]):
-                access = self.steps[place].access
-                if access is not None and first + access.bytes > offset:
-                    yield place, lane
+            for touch in entries[at:] if after else reversed(entries[:at]):
+                if first + self.steps[touch.step].accesses[touch.part].bytes > offset:
+                    yield touch
                     break
 
     # Moving.
@@ -245,15 +272,48 @@ class Timeline:
             return
         self._memory_known = True
         for place, step in enumerate(self.steps):
-            access = step.access
-            if access is None:
+            for part, access in enumerate(step.accesses):
+                self._know_access(place, part, step, access)
+            for part, movement in enumerate(step.movements):
+                for log, (space, name), end in (
+                    (self._emptied, movement.origin, 0),
+                    (self._filled, movement.target, 1),
+                ):
+                    where = scope(space, name, step.cta, step.warp, movement.lane)
+                    log.setdefault(where, []).append(_Moved.of(Touch(place, movement.lane, part), movement, end))
+
+    def _know_access(self, place: int, part: int, step: Step, access: Access) -> None:
+        for lane, offset in enumerate(access.offsets):
+            if offset < 0:
                 continue
-            for lane, offset in enumerate(access.offsets):
-                if offset < 0 and not step.mask >> lane & 1:
-                    continue
-                where = scope(access.space, access.name, step.cta, step.warp, lane)
-                self._sizes.setdefault(where, set()).add(access.bytes)
-                if access.kind != "load":
-                    self._stores.setdefault(where, {}).setdefault(offset, []).append((place, lane))
-                if access.kind != "store":
-                    self._loads.setdefault(where, {}).setdefault(offset, []).append((place, lane))
+            where, touch = scope(access.space, access.name, step.cta, step.warp, lane), Touch(place, lane, part)
+            self._sizes.setdefault(where, set()).add(access.bytes)
+            if access.kind != "load":
+                self._stores.setdefault(where, {}).setdefault(offset, []).append(touch)
+            if access.kind != "store":
+                self._loads.setdefault(where, {}).setdefault(offset, []).append(touch)
+
+
+class _Moved(NamedTuple):
+    """One end of a movement: where its runs begin there, in rising order, and which runs they are."""
+
+    touch: Touch
+    starts: list[int]
+    runs: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, touch: Touch, movement: Movement, end: int) -> _Moved:
+        ordered = sorted((run[end], number, run[2]) for number, run in enumerate(movement.runs) if run[end] >= 0)
+        return cls(touch, [first for first, _, _ in ordered], [(number, size) for _, number, size in ordered])
+
+
+def _moving(log: list[_Moved], offset: int, step: int, after: bool) -> Iterable[Touch]:
+    """The nearest movement after a step, or not after it, that has a byte."""
+    at = bisect_right(log, step, key=lambda moved: moved.touch.step)
+    for moved in log[at:] if after else reversed(log[:at]):
+        nearest = bisect_right(moved.starts, offset) - 1
+        if nearest >= 0:
+            number, size = moved.runs[nearest]
+            if offset < moved.starts[nearest] + size:
+                return [moved.touch._replace(run=number)]
+    return []

@@ -99,7 +99,7 @@ def load_global(chunk: Chunk, site: Site, address: Array, mask: Array | None) ->
                 offsets = np.where(mask, offsets, _ZERO)
             if _inside(chunk, region, offsets, site.size):
                 if chunk.recording:
-                    chunk.access = ("global", "load", region, site.size, offsets, None)
+                    chunk.accesses.append(("global", "load", region, site.size, offsets, None, mask))
                 return region.view(site.size).take((offsets >> shift_of(site.size)).view(I64))
         if attempt == 0:
             region = _guess(chunk, site, address, mask)
@@ -119,7 +119,7 @@ def store_global(chunk: Chunk, site: Site, address: Array, value: Array, mask: A
             if _inside(chunk, region, offsets, size):
                 if chunk.recording:
                     where = offsets if mask is None else _spread(chunk, offsets, mask)
-                    chunk.access = ("global", "store", region, size, where, whole)
+                    chunk.accesses.append(("global", "store", region, size, where, whole, mask))
                 _put(region.view(size), (offsets >> shift_of(size)).view(I64), value)
                 return
         if attempt == 0 and address.size:
@@ -178,7 +178,7 @@ def _load_slowly(chunk: Chunk, site: Site, address: Array, mask: Array | None) -
         offsets = address - region.base64
         result[here] = region.view(site.size)[(offsets[here] >> shift_of(site.size)).astype(I64)]
         if chunk.recording:
-            chunk.access = ("global", "load", region, site.size, offsets, None)
+            chunk.accesses.append(("global", "load", region, site.size, offsets, None, here))
     return result if result.ndim else result[()]
 
 
@@ -192,14 +192,11 @@ def _store_slowly(chunk: Chunk, site: Site, address: Array, value: Array, mask: 
         offsets = address - region.base64
         region.view(site.size)[(offsets[here] >> shift_of(site.size)).astype(I64)] = value[here]
         if chunk.recording:
-            chunk.access = (
-                "global",
-                "store",
-                region,
-                site.size,
-                offsets if mask is None else _spread(chunk, offsets, mask),
-                value if mask is None else _spread(chunk, value, mask),
+            parts = (
+                (offsets, value, here) if mask is None else (_spread(chunk, x, mask) for x in (offsets, value, here))
             )
+            where, what, lanes = parts
+            chunk.accesses.append(("global", "store", region, site.size, where, what, lanes))
 
 
 # Shared and local memory: one row of bytes per CTA, or per lane.
@@ -284,7 +281,7 @@ def load_rows(chunk: Chunk, site: Site, rows: Rows, space: str, address: Array, 
         observer.touch(chunk, site, space, "load", address, mask, None)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
-        chunk.access = (space, "load", None, site.size, address, None)
+        chunk.accesses.append((space, "load", None, site.size, address, None, mask))
     return view.take(index)
 
 
@@ -295,7 +292,7 @@ def store_rows(
         observer.touch(chunk, site, space, "store", address, mask, value)
     view, index = _row_index(chunk, site, rows, space, address, mask)
     if chunk.recording:
-        chunk.access = (space, "store", None, site.size, address, value)
+        chunk.accesses.append((space, "store", None, site.size, address, value, mask))
     if mask is not None:
         index, value = _chosen(chunk, index, value, mask)
     _put(view, index, value)
@@ -415,7 +412,7 @@ def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -
             chunk, site, chunk.shared if space == "shared" else chunk.local, space, address, active
         )
         if chunk.recording:
-            chunk.access = (space, "atomic", None, site.size, address, None)
+            chunk.accesses.append((space, "atomic", None, site.size, address, None, active))
         return [(view, np.broadcast_to(index, chunk.shape)[active], active)]
     cells = []
     for region, here in _groups(chunk, site, address, active):
@@ -423,7 +420,7 @@ def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -
             faults.read_only(chunk, site, region, address, here, None)
         offsets = address - region.base64
         if chunk.recording:
-            chunk.access = ("global", "atomic", region, site.size, offsets, None)
+            chunk.accesses.append(("global", "atomic", region, site.size, offsets, None, here))
         cells.append((region.view(site.size), (offsets[here] >> shift_of(site.size)).astype(I64), here))
     return cells
 

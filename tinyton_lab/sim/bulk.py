@@ -15,6 +15,7 @@ from tinyton_lab.sim import access
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.lowering import Lowering, Reader
 from tinyton_lab.sim.membarriers import deliver
+from tinyton_lab.sim.movements import move
 from tinyton_lab.sim.program import Operation
 
 # The 128 bytes of a tensor map are opaque in PTX; this is our own layout of the fields: name -> (first byte, bytes).
@@ -158,6 +159,7 @@ def bulk_copy(low: Lowering, instruction: Instruction, form: Form, names: Names)
             places = np.arange(0, size, width, dtype=np.uint64)
             data = mover.load(chunk, origin, cta, places + np.uint64(first), width)
             told = None if bar is None else _value(chunk, bar, cta, thread)
+            move(chunk, cta, thread, (origin, places + np.uint64(first)), (to, places + np.uint64(last)), data)
             mover.store(chunk, to, cta, places + np.uint64(last), data, width, told)
             if told is not None:
                 deliver(chunk, site, cta, thread, told, size)
@@ -179,7 +181,10 @@ def bulk_reduce(low: Lowering, instruction: Instruction, form: Form, names: Name
             places = np.arange(0, length, size, dtype=np.uint64)
             data = mover.load(chunk, "shared", cta, places + np.uint64(first), size)
             old = mover.load(chunk, "global", cta, places + np.uint64(last), size)
-            mover.store(chunk, "global", cta, places + np.uint64(last), combine(old, data), size)
+            data = combine(old, data)
+            here, there = ("shared", places + np.uint64(first)), ("global", places + np.uint64(last))
+            move(chunk, cta, thread, here, there, data, combines=True)
+            mover.store(chunk, "global", cta, places + np.uint64(last), data, size)
 
     return run
 
@@ -245,6 +250,7 @@ def tensor_load(low: Lowering, instruction: Instruction, form: Form, names: Name
                 data[inside] = mover.load(chunk, "global", cta, address[inside], size)
             place = swizzled(offset + _value(chunk, tensor.shared, cta, thread), box.swizzle)
             told = _value(chunk, bar, cta, thread)
+            move(chunk, cta, thread, ("global", address), ("shared", place), data, inside)
             mover.store(chunk, "shared", cta, place.astype(np.uint64), data, size, told)
             deliver(chunk, site, cta, thread, told, size * len(offset))
 
@@ -269,6 +275,7 @@ def tensor_store(low: Lowering, instruction: Instruction, form: Form, names: Nam
                 old = mover.load(chunk, "global", cta, where[inside], size)
                 data = _combiner(op, _element_type(chunk, reading, address))(old, data)
             if inside.any():
+                move(chunk, cta, thread, ("shared", place[inside]), ("global", where[inside]), data, combines=bool(op))
                 mover.store(chunk, "global", cta, where[inside], data, size)
 
     return run

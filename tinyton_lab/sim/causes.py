@@ -23,6 +23,8 @@ def of_register(now: Moment, name: str, lane: int) -> list[Cause]:
 
 def of_memory(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     """What bytes that the step stored in a lane came from."""
+    if now.run >= 0:
+        return _moved(now, offset, size)
     rule = _MEMORY_RULES.get(now.form.row.effect)
     return [Unknown(f"{now.form.opcode} is not followed")] if rule is None else rule(now, lane, offset, size)
 
@@ -75,20 +77,22 @@ def _same_lane(now: Moment, name: str, lane: int) -> list[Cause]:
     return [each._replace(type=types.get(each.name, "")) if isinstance(each, Register) else each for each in found]
 
 
-def _component(now: Moment, operand: Operand, name: str) -> tuple[int, int]:
-    """(byte offset in the access, bytes) of one register of a loaded list."""
-    names = [first_name(item) for item in items_of(operand)]
-    access = now.step.access
-    size = (access.bytes if access else 0) // len(names)
-    return names.index(name) * size, size
-
-
 def _loaded(now: Moment, name: str, lane: int) -> list[Cause]:
-    access = now.step.access
+    access, operands = now.access_of(lane), now.instruction.operands
     if access is None:
-        return [Unknown(f"parameter {next((base_of(op) for op in now.instruction.operands[1:]), '')}")]
-    shift, size = _component(now, now.instruction.operands[0], name)
-    return [now.memory(access, lane, shift, size)]
+        return [Unknown(f"parameter {next((base_of(op) for op in operands[1:]), '')}")]
+    names = [first_name(item) for item in items_of(operands[0])]
+    size = access.bytes // len(names)
+    return [now.memory(access, lane, names.index(name) * size, size)]
+
+
+def _fragment_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
+    """``wmma.load``: one access for each element of each register."""
+    names = [first_name(item) for item in items_of(now.instruction.operands[0])]
+    per = len(now.step.accesses) // len(names)
+    first = names.index(name) * per
+    found = [now.memory(each, lane, 0, each.bytes) for each in now.step.accesses[first : first + per]]
+    return [*found] if per == 1 else [each._replace(carried=False) for each in found]
 
 
 def _between_lanes(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -117,7 +121,7 @@ def _column(now: Moment, operand: Operand) -> Any:
 
 def _rows_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
     """``ldmatrix``: lane 8m + j names row j of matrix m."""
-    access = now.step.access
+    access = now.access
     if access is None:
         return [Unknown("an unknown place")]
     names = [first_name(item) for item in items_of(now.instruction.operands[0])]
@@ -130,7 +134,7 @@ def _rows_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
 
 
 def _exchanged(now: Moment, name: str, lane: int) -> list[Cause]:
-    access = now.step.access
+    access = now.access_of(lane)
     if access is None:
         return [Unknown("an unknown place")]
     return [now.memory(access, lane, 0, access.bytes)]
@@ -138,7 +142,7 @@ def _exchanged(now: Moment, name: str, lane: int) -> list[Cause]:
 
 # Memory.
 def _stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
-    access, sources = now.step.access, _sources(now)
+    access, sources = now.access, _sources(now)
     if access is None or not sources:
         return [Unknown("an unknown value")]
     items = items_of(sources[-1])
@@ -154,7 +158,7 @@ def _constant(items: tuple[Operand, ...]) -> str:
 
 def _combined(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     """An atomic: what stood there before, and what every lane of the step adds to the same place."""
-    access = now.step.access
+    access = now.access
     if access is None:
         return [Unknown("an unknown value")]
     lanes = [other for other in now.active() if access.offsets[other] == access.offsets[lane]]
@@ -164,7 +168,7 @@ def _combined(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
 
 def _rows_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     """``stmatrix``: lane 8m + j names row j of matrix m."""
-    access = now.step.access
+    access = now.access
     if access is None:
         return [Unknown("an unknown value")]
     matrix, row = divmod(lane, 8)
@@ -176,17 +180,36 @@ def _rows_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
 
 
 def _copied(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
-    """``cp.async``: the argument that the source address lies in."""
-    access, source = now.step.access, now.instruction.operands[1]
-    pointer = now.read(base_of(source), lane) if isinstance(source, Address) else None
-    if access is None or pointer is None or not isinstance(source, Address):
+    """``cp.async``: what was read for the lane; bytes that were not are zeros."""
+    target, at = now.access, 0 if now.access is None else offset - now.access.offsets[lane]
+    if target is None:
         return [Unknown("an unknown place")]
-    where = int(pointer) + source.offset + offset - access.offsets[lane]
-    below = [argument for argument in now.arguments.values() if argument.address <= where]
-    if not below:
-        return [Unknown(f"address {where:#x}")]
-    nearest = max(below, key=lambda argument: argument.address)
-    return [Memory(now.place - 1, lane, "global", nearest.name, where - nearest.address, size)]
+    read = [each for each in now.step.accesses if each.kind == "load" and each.offsets[lane] >= 0]
+    whole = next((each for each in read if each.bytes == target.bytes), None)
+    if whole is not None:
+        return [now.memory(whole, lane, at, size)]
+    return [now.memory(each, lane, 0, 1) for each in read[at : at + size]] or [Unknown("zeros beyond the source")]
+
+
+def _fragment_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
+    """``wmma.store``: one access for each element of each register."""
+    items = items_of(now.instruction.operands[1])
+    return _registers(now, [items[now.part * len(items) // len(now.step.accesses)]], [lane])
+
+
+def _moved(now: Moment, offset: int, size: int) -> list[Cause]:
+    """What a copy engine moved came from the origin of its run."""
+    movement = now.step.movements[now.part]
+    first, last, _ = movement.runs[now.run]
+    (space, name), (own_space, own_name), before = movement.origin, movement.target, now.place - 1
+    if first < 0:
+        return [Unknown("filled in, outside the tensor")]
+    found: list[Cause] = [
+        Memory(before, movement.lane, space, name, first + offset - last, size, not movement.combines)
+    ]
+    if movement.combines:
+        found.append(Memory(before, movement.lane, own_space, own_name, offset, size, False))
+    return found
 
 
 _REGISTER_RULES: dict[str, Callable[[Moment, str, int], list[Cause]]] = {
@@ -200,10 +223,13 @@ _REGISTER_RULES: dict[str, Callable[[Moment, str, int], list[Cause]]] = {
     "matrix": products.multiplied,
     "warpgroup_matrix": products.multiplied_by_group,
     "matrix_load": _rows_loaded,
+    "fragment_load": _fragment_loaded,
 }
 _MEMORY_RULES: dict[str, Callable[[Moment, int, int, int], list[Cause]]] = {
     "store": _stored,
     "atomic": _combined,
     "matrix_store": _rows_stored,
     "copy_async": _copied,
+    "tensormap_copy": _copied,
+    "fragment_store": _fragment_stored,
 }

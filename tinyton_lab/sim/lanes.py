@@ -21,7 +21,7 @@ class Chunk:
     """
 
     __slots__ = (
-        "access",
+        "accesses",
         "ctas",
         "impatient",
         "first",
@@ -29,6 +29,7 @@ class Chunk:
         "local",
         "mask",
         "merge",
+        "movements",
         "observers",
         "recorded",
         "recording",
@@ -48,7 +49,8 @@ class Chunk:
         self.mask: Array | None = None
         self.merge: Array | None = None
         self.recording, self.recorded = False, 0
-        self.access: Any = None
+        self.accesses: list[Any] = []
+        self.movements: list[Any] = []
         self.observers: tuple[Any, ...] = ()
         self.steps = 0
         self.impatient = False

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tinyton_lab.ptx.isa import Form, resolve
 from tinyton_lab.ptx.syntax import Address, Instruction, Name, Negated, Operand, Pair, Vector
-from tinyton_lab.record.events import Access, Argument, Step
+from tinyton_lab.record.events import Access, Step
 from tinyton_lab.record.timeline import Timeline
 
 
@@ -49,14 +49,27 @@ Cause = Register | Memory | Unknown
 
 
 class Moment(NamedTuple):
-    """A step at its place in a timeline, and its instruction."""
+    """A step at its place in a timeline, and its instruction.
+
+    `part` and `run` say which of its accesses or movements is meant, as a `Touch` does.
+    """
 
     timeline: Timeline
     place: int
     step: Step
     instruction: Instruction
     form: Form
-    arguments: dict[str, Argument]
+    part: int = -1
+    run: int = -1
+
+    @property
+    def access(self) -> Access | None:
+        """The access that is meant, the last one by default."""
+        return self.step.accesses[self.part] if self.step.accesses else None
+
+    def access_of(self, lane: int) -> Access | None:
+        """The last access that a lane took part in."""
+        return next((each for each in reversed(self.step.accesses) if each.offsets[lane] >= 0), None)
 
     def read(self, name: str, lane: int) -> Any:
         """What a lane's register held when the step read it."""
@@ -78,14 +91,15 @@ def moment(
     timeline: Timeline,
     place: int,
     instructions: dict[tuple[int, str], Instruction],
-    arguments: dict[str, Argument],
+    part: int = -1,
+    run: int = -1,
 ) -> Moment | None:
     """The step at a place with its instruction; None when the PTX has no such line."""
     step = timeline.steps[place]
     instruction = instructions.get((step.line, step.text))
     if instruction is None:
         return None
-    return Moment(timeline, place, step, instruction, resolve(instruction.opcode), arguments)
+    return Moment(timeline, place, step, instruction, resolve(instruction.opcode), part, run)
 
 
 def names_in(operand: Operand) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from tinyton_lab.sim.memory import shift_of
 from tinyton_lab.sim.program import CodeBlock, Details
 
 _SMALL = 8192
+_NOTHING: Sequence[Any] = ()
 _LANE_BITS = (1 << np.arange(32, dtype=np.uint64)).astype(np.uint64)
 
 
@@ -40,7 +41,7 @@ class Recorder:
 
     def __init__(self, launch: Any, most: int) -> None:
         self.launch, self.most, self.total, self.kept = launch, most, 0, 0
-        self.raw: list[tuple[Part, Details, Array | None, list[Array], Any, str]] = []
+        self.raw: list[tuple[Part, Details, Array | None, list[Array], Sequence[Any], str, Sequence[Any]]] = []
 
     def block(self, chunk: Chunk, code: CodeBlock) -> None:
         """Run a block's operations one by one, noting each."""
@@ -54,23 +55,28 @@ class Recorder:
                 operation(chunk)
                 continue
             chosen = mask if what.guard is None else self.chosen(chunk, what, mask)
-            chunk.access = None
             for observer in observers:
                 observer.begin(chunk, what)
             operation(chunk)
             for observer in observers:
                 observer.settle(chunk, what)
-            access = chunk.access
-            if access is not None and access[1] == "atomic":
-                access = (*access[:5], self.content(chunk, *access[:5]))
-            note(part, what, chosen, [registers[write[1]] for write in what.writes], access, "")
+            accesses, movements = _NOTHING, _NOTHING
+            if chunk.accesses:
+                accesses, chunk.accesses = [self.settled(chunk, access) for access in chunk.accesses], []
+            if chunk.movements:
+                movements, chunk.movements = chunk.movements, []
+            note(part, what, chosen, [registers[write[1]] for write in what.writes], accesses, "", movements)
         for observer in observers:
             observer.end(chunk, code)
         if code.ending is not None:
             ending = code.terminator
             waits = isinstance(ending, Barrier) and ending.action != "arrive"
             text = f"barrier {ending.fixed}" if waits else ""
-            note(part, code.ending, self.chosen(chunk, code.ending, mask), [], None, text)
+            note(part, code.ending, self.chosen(chunk, code.ending, mask), [], _NOTHING, text, _NOTHING)
+
+    def settled(self, chunk: Chunk, access: Any) -> Any:
+        """An access with what stands in memory after it, also if it is an atomic."""
+        return (*access[:5], self.content(chunk, *access[:5]), access[6]) if access[1] == "atomic" else access
 
     @staticmethod
     def content(chunk: Chunk, space: str, kind: str, region: Any, size: int, where: Array) -> Array | None:
@@ -96,7 +102,16 @@ class Recorder:
         flags = ~flags if what.guard[1] else flags
         return flags if mask is None else flags & mask
 
-    def note(self, part: Part, what: Details, mask: Array | None, values: list[Array], access: Any, waits: str) -> None:
+    def note(
+        self,
+        part: Part,
+        what: Details,
+        mask: Array | None,
+        values: list[Array],
+        accesses: Sequence[Any],
+        waits: str,
+        movements: Sequence[Any],
+    ) -> None:
         """Keep one instruction of the recorded CTAs."""
         warps = part.warps
         if mask is not None:
@@ -109,13 +124,13 @@ class Recorder:
         if part.large:
             cut = part.cut
             mask, values = None if mask is None else cut(mask), [cut(value) for value in values]
-            access = None if access is None else (*access[:4], cut(access[4]), _cut(cut, access[5]))
-        self.raw.append((part, what, mask, values, access, waits))
+            accesses = [(*access[:4], *(_cut(cut, value) for value in access[4:])) for access in accesses]
+        self.raw.append((part, what, mask, values, accesses, waits, movements))
 
     def steps(self, types: dict[int, str], names: list[str]) -> Iterator[Step]:
         """The kept steps in execution order; `types` gives registers the type they are shown in, `names` their name."""
         index = 0
-        for part, what, mask, values, access, waits in self.raw:
+        for part, what, mask, values, accesses, waits, movements in self.raw:
             shape, cut = part.shape, part.cut
             full = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(cut(mask), shape)
             lanes = full.reshape(-1, 32)
@@ -124,14 +139,14 @@ class Recorder:
                 self.column(shape, cut(value), register, type_, types)
                 for value, (_, register, type_) in zip(values, what.writes)
             ]
-            places, data = (None, None) if access is None else (cut(access[4]), _cut(cut, access[5]))
-            places = None if places is None else np.broadcast_to(places, shape).reshape(-1, 32)
-            data = None if data is None else np.broadcast_to(data, shape).reshape(-1, 32)
+            touched = [(access, *_lanes_of(access[4:], shape, cut)) for access in accesses]
             reads = tuple(dict.fromkeys(names[register] for register in what.reads))
             for warp in np.flatnonzero(masks):
                 if index >= self.most:
                     return
                 cta, inside = divmod(int(warp), shape[1] // 32)
+                found = [self.access(each, int(warp), lanes[warp]) for each in touched]
+                there = [access for access in found if access is not None]
                 yield Step(
                     index,
                     self.launch.cta_index(part.first + cta),
@@ -141,9 +156,11 @@ class Recorder:
                     what.text,
                     int(masks[warp]),
                     tuple((name, tuple(column[warp])) for (name, _, _), column in zip(what.writes, columns)),
-                    self.access(access, places, data, int(warp), lanes[warp]),
+                    there[-1] if there else None,
                     waits,
                     reads,
+                    tuple(there[:-1]),
+                    tuple(each.movement for each in movements if (each.cta, each.warp) == (cta, inside)),
                 )
                 index += 1
 
@@ -159,10 +176,12 @@ class Recorder:
         return np.broadcast_to(typed, shape).reshape(-1, 32).tolist()
 
     @staticmethod
-    def access(access: Any, places: Array | None, data: Array | None, warp: int, lanes: Array) -> Access | None:
-        if access is None or places is None:
+    def access(touched: tuple[Any, Array, Array | None, Array | None], warp: int, lanes: Array) -> Access | None:
+        """One access of a warp; None where none of its lanes took part."""
+        (space, kind, region, size, *_), places, data, chosen = touched
+        lanes = lanes if chosen is None else lanes & chosen[warp]
+        if not lanes.any():
             return None
-        space, kind, region, size = access[:4]
         row = places[warp].astype(np.int64)
         name, shift = space, 0
         if region is not None:
@@ -192,6 +211,11 @@ def _first_rows(count: int) -> Callable[[Array], Array]:
         return value[:count] if value.size <= _SMALL else value[:count].copy()
 
     return cut
+
+
+def _lanes_of(values: Any, shape: tuple[int, int], cut: Callable[[Array], Array]) -> list[Any]:
+    """Values of an access by warp and lane; what is absent stays so."""
+    return [None if x is None else np.broadcast_to(cut(np.asarray(x)), shape).reshape(-1, 32) for x in values]
 
 
 def _cut(cut: Callable[[Array], Array], value: Array | None) -> Array | None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.ptx.syntax import Instruction
-from tinyton_lab.record.events import Argument, Step
+from tinyton_lab.record.events import Access, Argument, Step
 from tinyton_lab.record.recording import Recording
-from tinyton_lab.record.timeline import Timeline, scope
+from tinyton_lab.record.timeline import Timeline, Touch, scope
 from tinyton_lab.sim import causes, products
 from tinyton_lab.sim.conditions import Conditions
 from tinyton_lab.sim.launch import Launch
@@ -224,7 +224,7 @@ class _Tracer:
         if key in self.numbers:
             return self.numbers[key]
         step = self.timeline.steps[place]
-        now = moment(self.timeline, place, self.instructions, self.arguments)
+        now = moment(self.timeline, place, self.instructions)
         follow = causes.of_register(now, wanted.name, wanted.lane) if now else []
         value = self.timeline.value(wanted.name, step.cta, step.warp, wanted.lane, place)
         source = self.recording.places.get(step.line, "")
@@ -236,7 +236,7 @@ class _Tracer:
         if step is None:
             raise RuntimeError("slice: a leaf has no causes")
         where = scope(wanted.space, wanted.name, step.cta, step.warp, wanted.lane)
-        writers: dict[tuple[int, int], int] = {}
+        writers: dict[Touch, int] = {}
         unwritten: dict[str, None] = {}
         for byte in range(wanted.offset, wanted.offset + wanted.size):
             writer = self.timeline.last_store(where, byte, wanted.step)
@@ -250,25 +250,27 @@ class _Tracer:
         size, dtype = wanted.size if alone else 1, _dtype_of(reader.value, wanted.size)
         return found + [self._stored(writer, byte, size, dtype) for writer, byte in writers.items()]
 
-    def _stored(self, writer: tuple[int, int], offset: int, size: int, dtype: str) -> int:
-        place, lane = writer
-        key = (place, lane, offset, size)
+    def _stored(self, writer: Touch, offset: int, size: int, dtype: str) -> int:
+        key = (writer, offset, size)
         if key in self.numbers:
             return self.numbers[key]
+        place, lane = writer.step, writer.lane
         step = self.timeline.steps[place]
-        access = step.access
-        if access is None:
-            raise RuntimeError("slice: a store has an access")
-        value = None
-        if access.data:
-            raw = access.data[lane] >> 8 * (offset - access.offsets[lane]) & (1 << 8 * size) - 1
-            fits = np.dtype(dtype).itemsize == size
-            value = np.frombuffer(raw.to_bytes(size, "little"), dtype)[0].item() if fits else raw
-        now = moment(self.timeline, place, self.instructions, self.arguments)
+        target = step.movements[writer.part].target if writer.run >= 0 else _target(step.accesses[writer.part])
+        value = self._content(step, target, offset, size, dtype, writer)
+        now = moment(self.timeline, place, self.instructions, writer.part, writer.run)
         follow = causes.of_memory(now, lane, offset, size) if now else []
-        name = self._place_name(access.name, offset)
+        name = self._place_name(target[1], offset)
         source = self.recording.places.get(step.line, "")
         return self._add(key, Cause(name, lane, value, step, source, ()), self._ways(now, follow, [lane]))
+
+    def _content(self, step: Step, target: tuple[str, str], offset: int, size: int, dtype: str, writer: Touch) -> Any:
+        """What stood at a place after a step stored there; None where it is not known."""
+        if np.dtype(dtype).itemsize != size and size not in (1, 2, 4, 8):
+            return None
+        kind = dtype if np.dtype(dtype).itemsize == size else f"<u{size}"
+        value = self.timeline.memory(target[1], offset, writer.step, kind, target[0], step.cta, step.warp, writer.lane)
+        return None if value is None else value.item()
 
     def _place_name(self, name: str, offset: int) -> str:
         """An element of an argument by its index, else a byte."""
@@ -281,6 +283,10 @@ class _Tracer:
                 return f"{name} byte {offset}"
             index[axis], rest = divmod(rest, argument.strides[axis])
         return f"{name}[{', '.join(map(str, index))}]"
+
+
+def _target(access: Access) -> tuple[str, str]:
+    return access.space, access.name
 
 
 def _renumbered(cause: Cause, numbers: dict[int, int]) -> Cause:
