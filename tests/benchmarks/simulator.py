@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
     steps = small().counts["steps"]
     yield Row("vector add, one CTA of 128 lanes", seconds(small, 200) / steps * 1e6, "us/instruction", 20, False)
     matmul, _ = corpus.prepare("triton/matmul_f16@80")
-    recorded, plain = interleaved(lambda: matmul(record="warp", recorded_ctas=1), matmul, 5)
+    recorded, plain = interleaved(lambda: matmul(record="warp", recorded_ctas=1), matmul, 25)
     yield Row("recording one CTA of a matmul", recorded / plain, "x unrecorded", 1.3, False)
     texts = [corpus.text_of(path) for path in sorted({row["ptx"] for row in corpus.KERNELS.values()})]
     size = sum(map(len, texts))

@@ -45,16 +45,19 @@ class Recorder:
 
     def block(self, chunk: Chunk, code: CodeBlock) -> None:
         """Run a block's operations one by one, noting each."""
-        registers, mask, note = chunk.registers, chunk.mask, self.note
-        keep = chunk.recorded
+        registers, mask, note, keep = chunk.registers, chunk.mask, self.note, chunk.recorded
         cut, large = _first_rows(keep) if keep < chunk.ctas else _whole, chunk.ctas * chunk.threads > _SMALL
         part = Part(chunk.first, (keep, chunk.threads), keep * chunk.threads >> 5, cut, large and keep < chunk.ctas)
-        observers = chunk.observers
+        observers, warps = chunk.observers, part.warps
+        # What all lanes do, where nothing has to be cut out, needs no look at masks.
+        whole = mask is None and not part.large and self.kept + warps * len(code.notes) <= self.most
+        add, plain = self.raw.append, 0
         for operation, what in zip(code.operations, code.notes):
             if what is None:
                 operation(chunk)
                 continue
-            chosen = mask if what.guard is None else self.chosen(chunk, what, mask)
+            unguarded = what.guard is None
+            chosen = mask if unguarded else self.chosen(chunk, what, mask)
             for observer in observers:
                 observer.begin(chunk, what)
             operation(chunk)
@@ -62,10 +65,15 @@ class Recorder:
                 observer.settle(chunk, what)
             accesses, movements = _NOTHING, _NOTHING
             if chunk.accesses:
-                accesses, chunk.accesses = [self.settled(chunk, access) for access in chunk.accesses], []
+                accesses, chunk.accesses = self.settled(chunk, chunk.accesses), []
             if chunk.movements:
                 movements, chunk.movements = chunk.movements, []
-            note(part, what, chosen, [registers[write[1]] for write in what.writes], accesses, "", movements)
+            if whole and unguarded:
+                plain += 1
+                add((part, what, None, [registers[n] for _, n, _ in what.writes], accesses, "", movements))
+            else:
+                note(part, what, chosen, [registers[n] for _, n, _ in what.writes], accesses, "", movements)
+        self.total, self.kept = self.total + warps * plain, self.kept + warps * plain
         for observer in observers:
             observer.end(chunk, code)
         if code.ending is not None:
@@ -74,9 +82,11 @@ class Recorder:
             text = f"barrier {ending.fixed}" if waits else ""
             note(part, code.ending, self.chosen(chunk, code.ending, mask), [], _NOTHING, text, _NOTHING)
 
-    def settled(self, chunk: Chunk, access: Any) -> Any:
-        """An access with what stands in memory after it, also if it is an atomic."""
-        return (*access[:5], self.content(chunk, *access[:5]), access[6]) if access[1] == "atomic" else access
+    def settled(self, chunk: Chunk, accesses: list[Any]) -> list[Any]:
+        """Accesses with what stands in memory after them, also those of atomics."""
+        if accesses[0][1] != "atomic":
+            return accesses
+        return [(*access[:5], self.content(chunk, *access[:5]), access[6]) for access in accesses]
 
     @staticmethod
     def content(chunk: Chunk, space: str, kind: str, region: Any, size: int, where: Array) -> Array | None:
