@@ -52,6 +52,15 @@ def test_engine_gives_the_numpy_answer(case: Case, engine: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_both_engines_of_the_simulator_give_the_same_bits(case: Case) -> None:
+    if lacking(case, "sim"):
+        return
+    trace, fast = (case.run(backend="sim", simulator=engine) for engine in ("trace", "fast"))
+    for name in trace:
+        assert trace[name].tobytes() == fast[name].tobytes(), name
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_simulator_with_full_math_is_as_accurate_as_the_cpu(case: Case) -> None:
     check(case, "sim", math="full")
 

@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     simulator.add_argument("--metrics", action="store_true", help="count sectors, bank conflicts and the like")
     simulator.add_argument("--sanitize", action="store_true", help="look for races and uninitialised reads")
     simulator.add_argument("--tensor-cores", default="exact", help="how products are summed: exact, sm_80 ...")
+    simulator.add_argument("--engine", choices=("trace", "fast"), default="trace", help="machine code is fast")
     show = command("show", show_record, "Print a saved record (.ttcard).", "file")
     show.add_argument("--stage", help="print the text of this stage")
     show.add_argument("--json", action="store_true", help="print the record as JSON")
@@ -177,8 +178,10 @@ def simulate(parsed: argparse.Namespace) -> int:
     if not module.entries:
         raise error("TT5003", file=parsed.file, kind="PTX to run", why="it has no .entry")
     arrays = [array for _, array in parsed.arg]
-    asked = {name: getattr(parsed, name) for name in ("shared", "metrics", "sanitize", "tensor_cores")}
+    asked = {name: getattr(parsed, name) for name in ("shared", "metrics", "sanitize", "tensor_cores", "engine")}
     launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays, **asked)
+    if launch.remark:
+        print(f"remark: {launch.remark}")
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")
     for finding in launch.findings:

@@ -122,6 +122,7 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
             record=options.get("record") or recording_level(), source_map=lines,
             metrics=bool(options.get("metrics")), sanitize=bool(options.get("sanitize")),
+            engine=options.get("simulator") or "trace",
         )  # fmt: skip
         print(*outcome.output, sep="", end="")
         return Launch(compilation, "sim", tuple(outcome.findings), outcome.metrics, outcome.recording)

@@ -18,7 +18,9 @@ from tinyton_lab.ptx.numerics import (
     from_fp8,
     narrow,
     odd32,
+    rectify,
     round_to_odd,
+    saturate,
     step_by_error,
     to_bf16,
     to_f16,
@@ -33,6 +35,7 @@ _INTEGERS = "u8 u16 u32 u64 s8 s16 s32 s64"
 _FLOATS = "f16 bf16 f32 f64"
 _TO_INTEGER: dict[str, LaneFunction] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _ROUNDING = Slot("rounding", ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "rna"))
+_TO_WHOLE, _TO_FLOAT = Slot("rounding", tuple(_TO_INTEGER)), Slot("rounding", ("rn", "rz", "rm", "rp"))
 _FTZ, _SAT, _RELU = Slot("ftz", ("ftz",)), Slot("sat", ("sat",)), Slot("relu", ("relu",))
 _FINITE = Slot("finite", ("satfinite",))
 
@@ -116,11 +119,9 @@ def _float_to_float(form: Form) -> LaneFunction:
         if rounding in _TO_INTEGER:
             value = np.copysign(_TO_INTEGER[rounding](value), value)
         if form.has("sat"):
-            value = np.where(
-                np.isnan(value), value.dtype.type(0), np.clip(value, value.dtype.type(0), value.dtype.type(1))
-            )
+            value = saturate(value)
         if form.has("relu"):
-            value = np.where(np.isnan(value), value, np.maximum(value, value.dtype.type(0)))
+            value = rectify(value)
         if form.has("finite"):
             value = _finite(value, target.name)
         result = _cast(value, target, rounding)
@@ -158,7 +159,7 @@ def _pack(form: Form) -> LaneFunction:
     name, rounding = form.type.name.removesuffix("x2"), form["rounding"] or "rn"
 
     def one(x: Array) -> Array:
-        x = np.where(np.isnan(x), x, np.maximum(x, np.float32(0))) if form.has("relu") else np.asarray(x)
+        x = rectify(x) if form.has("relu") else np.asarray(x)
         x = _finite(x, name) if form.has("finite") else x
         return to_bf16(x, rounding) if name == "bf16" else to_f16(x, rounding)
 
@@ -169,7 +170,7 @@ def _pack_fp8(form: Form) -> LaneFunction:
     name = form.type.name.removesuffix("x2")
 
     def one(x: Array) -> Array:
-        x = np.where(np.isnan(x), x, np.maximum(x, np.float32(0))) if form.has("relu") else np.asarray(x)
+        x = rectify(x) if form.has("relu") else np.asarray(x)
         return to_fp8(x, name).astype(np.uint16)
 
     if len(form.row.roles) == 3:
@@ -188,7 +189,7 @@ def _unpack_fp8(form: Form) -> LaneFunction:
     def run(a: Array) -> Array:
         pair = [from_fp8(part, name) for part in (a & np.uint16(255), a >> np.uint16(8))]
         if form.has("relu"):
-            pair = [np.where(np.isnan(x), x, np.maximum(x, np.float32(0))) for x in pair]
+            pair = [rectify(x) for x in pair]
         return join(*(x.astype(F16) for x in pair))
 
     return run
@@ -198,7 +199,7 @@ def _tensor_float(form: Form) -> LaneFunction:
     rounding = form["rounding"]
 
     def run(x: Array) -> Array:
-        x = np.where(np.isnan(x), x, np.maximum(x, np.float32(0))) if form.has("relu") else x
+        x = rectify(x) if form.has("relu") else x
         return to_tf32(_finite(x, "tf32") if form.has("finite") else x, rounding)
 
     return run
@@ -218,7 +219,7 @@ row(
     "cvt",
     ">d=T0+ a=T1+",
     (_INTEGERS, _FLOATS),
-    (_ROUNDING, _FTZ, _SAT),
+    (_TO_WHOLE, _FTZ, _SAT),
     _float_to_integer,
     section=_SECTION,
     doc="Float to integer: rounds as named, saturates, NaN gives 0.",
@@ -227,7 +228,7 @@ row(
     "cvt",
     ">d=T0+ a=T1+",
     (_FLOATS, _INTEGERS),
-    (_ROUNDING, _FTZ, _SAT),
+    (_TO_FLOAT, _FTZ, _SAT),
     _integer_to_float,
     section=_SECTION,
     doc="Integer to float: rounds as named.",
@@ -245,7 +246,7 @@ row(
     "cvt",
     ">d=T0 a=T1 b=T1",
     ("f16x2 bf16x2", "f32"),
-    (_ROUNDING, _RELU, _FINITE),
+    (_TO_FLOAT, _RELU, _FINITE),
     _pack,
     section=_SECTION,
     doc="Two f32 values to a pair; the first is the upper half.",

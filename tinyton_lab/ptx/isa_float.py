@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyton_lab.ptx import approximate
 from tinyton_lab.ptx.isa import Form, LaneFunction, Slot, pure, row
 from tinyton_lab.ptx.numerics import (
     F32,
@@ -24,6 +25,8 @@ from tinyton_lab.ptx.numerics import (
     mul32,
     mul64,
     odd32,
+    rectify,
+    saturate,
     sqrt32,
     sqrt64,
     to_bf16,
@@ -38,11 +41,6 @@ _RELU = Slot("sat", ("sat", "relu"))
 _HALVES = "f16 bf16 f16x2 bf16x2"
 
 
-def _saturate(x: Array) -> Array:
-    one = x.dtype.type(1)
-    return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, x.dtype.type(0), one))
-
-
 def _finished(form: Form, function: LaneFunction) -> LaneFunction:
     """Wrap an f32 or f64 lane function with the form's flushing and saturation."""
     ftz, sat = form.has("ftz") and form.type.name == "f32", form.has("sat")
@@ -51,7 +49,7 @@ def _finished(form: Form, function: LaneFunction) -> LaneFunction:
 
     def run(*values: Array) -> Array:
         result = function(*(flush(v) for v in values)) if ftz else function(*values)
-        result = _saturate(result) if sat else result
+        result = saturate(result) if sat else result
         return flush(result) if ftz else result
 
     return run
@@ -109,9 +107,9 @@ def half(core: Callable[..., Array]) -> Callable[[Form], LaneFunction]:
         def one(*values: Array) -> Array:
             wide = core(*(_decode(v, name) for v in values))
             if form["sat"] == "sat":
-                wide = _saturate(wide)
+                wide = saturate(wide)
             elif form["sat"] == "relu":
-                wide = np.where(np.isnan(wide), wide, np.maximum(wide, wide.dtype.type(0)))
+                wide = rectify(wide)
             return _encode(wide, name)
 
         if form.type.kind != "packed":
@@ -208,8 +206,9 @@ def _cut64(function: LaneFunction) -> Callable[[Form], LaneFunction]:
     return lambda form: run
 
 
-def _half_exp(x: Array) -> Array:
-    return np.exp2(x.astype(F64))
+def _half(name: str) -> LaneFunction:
+    function = approximate.lanes(name)
+    return lambda x: function(x.astype(F64))
 
 
 def _rsqrt(x: Array) -> Array:
@@ -341,11 +340,11 @@ for _name, _function, _section in (
     ("rcp", _divide_by, "9.7.3.13"),
     ("sqrt", np.sqrt, "9.7.3.15"),
     ("rsqrt", _rsqrt, "9.7.3.16"),
-    ("sin", np.sin, "9.7.3.18"),
-    ("cos", np.cos, "9.7.3.19"),
-    ("lg2", np.log2, "9.7.3.20"),
-    ("ex2", np.exp2, "9.7.3.21"),
-    ("tanh", np.tanh, "9.7.3.22"),
+    ("sin", approximate.lanes("sin"), "9.7.3.18"),
+    ("cos", approximate.lanes("cos"), "9.7.3.19"),
+    ("lg2", approximate.lanes("lg2"), "9.7.3.20"),
+    ("ex2", approximate.lanes("ex2"), "9.7.3.21"),
+    ("tanh", approximate.lanes("tanh"), "9.7.3.22"),
 ):
     row(
         _name,
@@ -368,7 +367,7 @@ for _name, _function, _section in (("rcp", _divide_by, "9.7.3.14"), ("rsqrt", _r
         section=_section,
         doc="An approximation from the upper 32 bits.",
     )
-for _name, _function, _section in (("ex2", _half_exp, "9.7.4.11"), ("tanh", np.tanh, "9.7.4.10")):
+for _name, _function, _section in (("ex2", _half("ex2"), "9.7.4.11"), ("tanh", _half("tanh"), "9.7.4.10")):
     row(
         _name,
         ">d=T0 a=T0",

@@ -204,7 +204,7 @@ def _permute(form: Form) -> LaneFunction:
 
 
 def _slct(form: Form) -> LaneFunction:
-    flushing = form.has("ftz")
+    flushing = form.has("ftz") and form.types[1].name == "f32"
     return lambda a, b, c: np.where((flush(c) if flushing else c) >= 0, a, b)
 
 

@@ -19,6 +19,18 @@ def flush(x: Array) -> Array:
     return np.where(np.abs(x) < _TINY32, np.copysign(_ZERO32, x), x)
 
 
+def saturate(x: Array) -> Array:
+    """Clip to [+0, 1]; NaN becomes +0 (``.sat``)."""
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    return np.where(x > one, one, np.where(x > zero, x, zero))
+
+
+def rectify(x: Array) -> Array:
+    """Negative values and -0 become +0; NaN stays (``.relu``)."""
+    x = np.asarray(x)
+    return np.where((x > 0) | np.isnan(x), x, x.dtype.type(0))
+
+
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """a + b as a rounded sum and its exact error (Knuth)."""
     s = a + b

@@ -22,12 +22,14 @@ def run(
     recorded_ctas: int = 4,
     metrics: bool = False,
     sanitize: bool = False,
+    engine: str = "trace",
 ) -> Launch:
     """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
 
     `arguments` are in PTX parameter order and `names` name them in messages. `source_map` gives for a PTX line the op
     number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for the memory metrics,
-    `sanitize` for races, uninitialised reads and data used too early among the findings.
+    `sanitize` for races, uninitialised reads and data used too early among the findings; `engine` ``"fast"`` for
+    machine code instead of interpretation.
     Raises TinytonError for every fault.
     """
     module = load(ptx_text, entry)
@@ -43,4 +45,5 @@ def run(
         recorded_ctas=recorded_ctas,
         metrics=metrics,
         sanitize=sanitize,
+        engine=engine,
     )

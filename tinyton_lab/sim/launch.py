@@ -52,6 +52,8 @@ class Launch:
     counts: dict[str, int] = field(default_factory=dict)
     output: list[str] = field(default_factory=list)
     metrics: Metrics = field(default_factory=Metrics)
+    engine: str = "trace"
+    remark: str = ""
     expand: Callable[[], Recording] | None = field(default=None, repr=False)
     _recording: Recording | None = field(default=None, repr=False)
 

@@ -17,6 +17,7 @@ from tinyton_lab.record.events import Argument
 from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim.build import Builder
+from tinyton_lab.sim.fast import engine as fast
 from tinyton_lab.sim.launch import Launch, SourceMap, State, bind, extent
 from tinyton_lab.sim.metrics import Meter
 from tinyton_lab.sim.recorder import Recorder
@@ -85,6 +86,7 @@ class Module:
         uninitialised: Sequence[str] = (),
         schedule: int | None = None,
         tensor_cores: str = "exact",
+        threads: int | None = None,
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -97,22 +99,18 @@ class Module:
         to (op number, source span). `schedule` is the seed of a random schedule: warps, and the sides of a branch, run
         in a random order, one block at a time; what a kernel without races computes does not depend on it.
         `tensor_cores` says how products of matrices are summed: ``"exact"``, rounded once, or cut off as an
-        architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`). Raises
-        TinytonError for every fault.
+        architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`).
+
+        `engine` ``"trace"`` interprets, and can tell everything; ``"fast"`` runs machine code on `threads` threads (all
+        processors by default) and gives results and faults only; what it lacks runs on the trace engine, and the
+        launch's `remark` says why. Raises TinytonError for every fault.
         """
-        if engine != "trace":
-            raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace'")
-        if record not in (None, "warp"):
-            raise error("TT6030", None, what=f"recording level {record!r}", cure="use record='warp'")
-        if tensor_cores not in TENSOR_CORES:
-            known = ", ".join(map(repr, TENSOR_CORES))
-            raise error("TT6030", None, what=f"tensor_cores={tensor_cores!r}", cure=f"use one of {known}")
+        _check_words(engine, record, tensor_cores)
         program = self.program(entry)
         grid3, block3 = extent(grid, "grid", _GRID_LIMIT), extent(block, "block", _BLOCK_LIMIT)
         if int(np.prod(block3)) > 1024:
             raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
-        cluster3 = self._cluster(program.entry, cluster, grid3)
-        state = State(program, grid3, block3, cluster3, shared, source_map)
+        state = State(program, grid3, block3, self._cluster(program.entry, cluster, grid3), shared, source_map)
         state.schedule, state.tensor_core = schedule, TENSOR_CORES[tensor_cores]
         bind(state, args, names)
         arguments = _arrays(state, args, names) if record else []
@@ -120,9 +118,15 @@ class Module:
             state.recorder = Recorder(state, most_steps)
         meter = Meter(state) if metrics else None
         watch = Sanitizer(state, uninitialised) if sanitize else None
-        state.observers = tuple(observer for observer in (meter, watch) if observer is not None)
+        state.observers = tuple(observer for observer in (meter, watch) if observer)
+        reason = fast.reason_against(state) if engine == "fast" else ""
+        if engine == "fast" and not reason:
+            fast.run(state, threads or fast.default_threads())
+            return Launch(entry, grid3, block3, engine="fast")
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
-        return self._result(state, entry, meter, arguments)
+        launch = self._result(state, entry, meter, arguments)
+        launch.remark = f"only the trace engine has {reason}" if reason else ""
+        return launch
 
     @staticmethod
     def _cluster(function: syntax.Function, cluster: Any, grid: Extent) -> Extent:
@@ -157,6 +161,17 @@ class Module:
 
             launch.expand = expand
         return launch
+
+
+def _check_words(engine: str, record: str | None, tensor_cores: str) -> None:
+    """Refuse options that are none; raises TT6030."""
+    if engine not in ("trace", "fast"):
+        raise error("TT6030", None, what=f"engine {engine!r}", cure="use engine='trace' or engine='fast'")
+    if record not in (None, "warp"):
+        raise error("TT6030", None, what=f"recording level {record!r}", cure="use record='warp'")
+    if tensor_cores not in TENSOR_CORES:
+        known = ", ".join(map(repr, TENSOR_CORES))
+        raise error("TT6030", None, what=f"tensor_cores={tensor_cores!r}", cure=f"use one of {known}")
 
 
 def _arrays(state: State, args: Sequence[Any], names: Sequence[str] | None) -> list[Argument]:

@@ -1,0 +1,173 @@
+"""Emitters of ``cvt`` and ``set`` (PTX ISA 9.7.6, 9.7.9.21), with the bits of the lane functions in `ptx`."""
+
+from __future__ import annotations
+
+from tinyton_lab.llvm.text import Builder, Register
+from tinyton_lab.ptx.isa import Form
+from tinyton_lab.ptx.types import PtxType
+from tinyton_lab.sim.fast.emission import (
+    Unsupported,
+    as_bits,
+    as_float,
+    const,
+    emits,
+    flush,
+    real,
+    resize,
+)
+from tinyton_lab.sim.fast.floats import (
+    compare_floats,
+    joined,
+    rectified,
+    saturated,
+    to_half,
+    widened,
+)
+from tinyton_lab.sim.fast.integers import combined, compare_integers
+
+_ROUNDS = {"rni": "llvm.rint", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil"}
+_INTEGERS = ("bits", "signed", "unsigned")
+_SHORT = ("f16", "bf16")
+
+
+def _limits(type_: PtxType) -> tuple[int, int]:
+    if type_.kind == "signed":
+        return -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1
+    return 0, (1 << type_.bits) - 1
+
+
+@emits("cvt", "int f16 bf16 f32 f64 f16x2 bf16x2 tf32")
+def convert(b: Builder, form: Form, x: Register, *more: Register) -> Register:
+    target, source = form.types[0], form.types[1]
+    if form.has("pack") or len(form.types) > 2:
+        raise Unsupported(form.opcode)
+    if target.kind == "packed":
+        return _pack(b, form, x, *more)
+    if target.name == "tf32":
+        return _tensor_float(b, form, x)
+    if source.kind in _INTEGERS:
+        return _from_integer(b, form, x) if target.kind == "float" else _between_integers(b, form, x)
+    return _to_integer(b, form, x) if target.kind in _INTEGERS else _between_floats(b, form, x)
+
+
+def _between_integers(b: Builder, form: Form, x: Register) -> Register:
+    target, source = form.types
+    if form.has("sat"):
+        (least, most), (low, high) = _limits(source), _limits(target)
+        kind = "s" if source.kind == "signed" else "u"
+        x = b.intrinsic(f"llvm.{kind}max", x, const(max(low, least), x))
+        x = b.intrinsic(f"llvm.{kind}min", x, const(min(high, most), x))
+    return resize(b, x, target.bits, source.kind == "signed")
+
+
+def _value(b: Builder, type_: PtxType, ftz: bool, x: Register) -> Register:
+    """A float source: 16-bit formats widen to f32."""
+    if type_.name in _SHORT:
+        return widened(b, x, type_.name)
+    value = as_float(b, x)
+    return flush(b, value) if ftz and type_.name == "f32" else value
+
+
+def _to_integer(b: Builder, form: Form, x: Register) -> Register:
+    target, source = form.types
+    rounding = form["rounding"] or "rzi"
+    if rounding not in _ROUNDS:
+        raise Unsupported(form.opcode)
+    whole = b.intrinsic(_ROUNDS[rounding], _value(b, source, form.has("ftz"), x))
+    kind = "s" if target.kind == "signed" else "u"
+    to = whole.type.replace(whole.element, f"i{target.bits}")
+    return b.intrinsic(f"llvm.fpto{kind}i.sat", whole, type=to, overloads=(to, whole.type))
+
+
+def _from_integer(b: Builder, form: Form, x: Register) -> Register:
+    target, source = form.types
+    if form["rounding"] not in ("", "rn") or form.has("sat"):
+        raise Unsupported(form.opcode)
+    op = "sitofp" if source.kind == "signed" else "uitofp"
+    if target.name in ("f32", "f64"):
+        return b.convert(op, x, "float" if target.name == "f32" else "double")
+    if source.bits == 64:
+        raise Unsupported(form.opcode)
+    return to_half(b, b.convert(op, x, "double"), target.name)
+
+
+def _between_floats(b: Builder, form: Form, x: Register) -> Register:
+    target, source = form.types
+    rounding, ftz = form["rounding"] or "rn", form.has("ftz")
+    if source.bits == 8 or form.has("finite") or rounding not in ("rn", *_ROUNDS):
+        raise Unsupported(form.opcode)
+    value = _value(b, source, ftz, x)
+    if rounding in _ROUNDS:
+        value = b.intrinsic("llvm.copysign", b.intrinsic(_ROUNDS[rounding], value), value)
+    if form.has("sat"):
+        value = saturated(b, value)
+    if form.has("relu"):
+        value = rectified(b, value)
+    if target.name in _SHORT:
+        return to_half(b, value, target.name)
+    if target.name == "f64":
+        return b.convert("fpext", value, "double") if value.element == "float" else value
+    if value.element == "double":
+        value = b.convert("fptrunc", value, "float")
+    return flush(b, value) if ftz else value
+
+
+def _pack(b: Builder, form: Form, x: Register, y: Register | None = None) -> Register:
+    name = form.type.name.removesuffix("x2")
+    if y is None or form.has("finite") or form["rounding"] not in ("", "rn"):
+        if y is None or name != "bf16" or form["rounding"] != "rz" or form.has("finite"):
+            raise Unsupported(form.opcode)
+
+    def one(value: Register) -> Register:
+        wide = as_float(b, value)
+        wide = rectified(b, wide) if form.has("relu") else wide
+        if form["rounding"] == "rz":
+            bits = as_bits(b, wide)
+            upper = resize(b, b.binary("lshr", bits, const(16, bits)), 16)
+            return b.select(b.compare("fcmp uno", wide, wide), const(0x7FFF, upper), upper)
+        return to_half(b, wide, name)
+
+    return joined(b, one(y), one(x))
+
+
+def _tensor_float(b: Builder, form: Form, x: Register) -> Register:
+    rounding = form["rounding"]
+    if form.has("finite"):
+        raise Unsupported(form.opcode)
+    value = rectified(b, as_float(b, x)) if form.has("relu") else as_float(b, x)
+    bits = rounded = as_bits(b, value)
+    if rounding == "rna":
+        rounded = b.binary("add", bits, const(0x1000, bits))
+    elif rounding == "rn":
+        odd = b.binary("and", b.binary("lshr", bits, const(13, bits)), const(1, bits))
+        rounded = b.binary("add", b.binary("add", bits, const(0xFFF, bits)), odd)
+    size = b.binary("and", bits, const(0x7FFFFFFF, bits))
+    finite = b.compare("icmp ult", size, const(0x7F800000, bits))
+    kept = b.select(finite, b.binary("and", rounded, const(0xFFFFE000, bits)), bits)
+    return b.convert("bitcast", kept, "float")
+
+
+@emits("set", "int f16 bf16 f32")
+def set_number(b: Builder, form: Form, x: Register, y: Register, *c: Register) -> Register:
+    target, source = form.types[0], form.types[-1]
+    if source.kind == "packed" or target.kind == "packed":
+        raise Unsupported(form.opcode)
+    if source.kind == "float":
+        flag = compare_floats(b, form, source.name, x, y)
+    else:
+        flag = compare_integers(b, source.kind, form["compare"], x, y)
+    flag = combined(b, form, flag, c)
+    zero = Register("0", f"i{target.bits}")
+    like = zero if not flag.lanes else Register("", f"<{flag.lanes} x i{target.bits}>")
+    one = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}.get(target.name, -1)
+    return b.select(flag, const(one, like), const(0, like))
+
+
+@emits("slct", "int f16 bf16 f32 f64")
+def select_by_sign(b: Builder, form: Form, x: Register, y: Register, z: Register) -> Register:
+    if form.types[1].name == "f32":
+        value = flush(b, as_float(b, z)) if form.has("ftz") else as_float(b, z)
+        positive = b.compare("fcmp oge", value, real(0.0, value))
+    else:
+        positive = b.compare("icmp sge", z, const(0, z))
+    return b.select(positive, x, y)

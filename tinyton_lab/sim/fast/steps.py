@@ -1,0 +1,323 @@
+"""Instructions of one entry with their operands resolved for code generation. Knows operands, emits nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyton_lab.ptx.cfg import Names
+from tinyton_lab.ptx.isa import Form, Role, constant, resolve
+from tinyton_lab.ptx.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
+from tinyton_lab.ptx.types import TYPES, PtxType
+from tinyton_lab.sim.fast.emission import Unsupported
+from tinyton_lab.sim.lowering import CLOCKS, SPECIAL
+from tinyton_lab.sim.program import Program, Routine
+from tinyton_lab.sim.transfers import space_of
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A value read: of a register (`inverted` for ``!p``), constant `bits`, or `parts` packed from the low end up."""
+
+    type: PtxType
+    register: int = -1
+    bits: int = 0
+    inverted: bool = False
+    parts: tuple[Source, ...] = ()
+
+    def registers(self) -> Iterator[int]:
+        if self.register >= 0:
+            yield self.register
+        for part in self.parts:
+            yield from part.registers()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A register written with a value of `type`; a wider register is extended as that type says."""
+
+    register: int
+    type: PtxType
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A memory operand: `base` register or constant, plus `offset`, in a state space."""
+
+    space: str
+    base: Source
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction, ready to be emitted. `groups` counts the sources that belong to each matrix operand."""
+
+    instruction: Instruction
+    form: Form
+    sources: tuple[Source, ...] = ()
+    targets: tuple[Target | None, ...] = ()
+    guard: Source | None = None
+    places: tuple[Place, ...] = ()
+    groups: tuple[int, ...] = ()
+
+    @property
+    def effect(self) -> str:
+        return self.form.row.effect
+
+    def reads(self) -> Iterator[int]:
+        for source in self.sources:
+            yield from source.registers()
+        for place in self.places:
+            yield from place.base.registers()
+        if self.guard is not None:
+            yield from self.guard.registers()
+
+    def writes(self) -> Iterator[int]:
+        return (target.register for target in self.targets if target is not None)
+
+
+class Reader:
+    """Mutable: resolves the operands of one routine. The trace engine's lowering has checked them all before."""
+
+    def __init__(self, program: Program, routine: Routine) -> None:
+        self.program, self.routine = program, routine
+
+    def step(self, instruction: Instruction, names: Names) -> Step:
+        form = resolve(instruction.opcode)
+        guard = None
+        if instruction.guard:
+            register = self.register(names, instruction.guard)
+            guard = Source(TYPES["pred"], register, inverted=instruction.negated)
+        found = _READERS.get(form.row.effect)
+        if found is None:
+            raise Unsupported(form.opcode)
+        return found(self, instruction, form, names, guard)
+
+    # Operands.
+    def register(self, names: Names, name: str) -> int:
+        found = names.lookup(name)
+        if found is None or found[1].space != "reg":
+            raise Unsupported(f"operand {name}")
+        return self.program.register(self.routine, found[0], found[1], name)
+
+    def is_register(self, names: Names, name: str) -> bool:
+        found = names.lookup(name)
+        return found is not None and found[1].space == "reg"
+
+    def source(self, names: Names, operand: Operand, type_: PtxType) -> Source:
+        match operand:
+            case Name(text=text, offset=offset):
+                if not offset and self.is_register(names, text):
+                    return Source(type_, self.register(names, text))
+                return self.named(names, operand, type_)
+            case Immediate(value=value):
+                return Source(type_, bits=_bits(constant(value, type_), type_))
+            case Negated(name=name):
+                return Source(type_, self.register(names, name), inverted=True)
+            case Vector(items=items):
+                part = TYPES[f"b{type_.bits // len(items)}"]
+                return Source(type_, parts=tuple(self.source(names, item, part) for item in items))
+            case _:
+                raise Unsupported(f"operand {operand}")
+
+    def named(self, names: Names, operand: Name, type_: PtxType) -> Source:
+        text = operand.text
+        if text in SPECIAL:
+            return Source(type_, self.program.special(text, TYPES[SPECIAL[text]]))
+        if text in CLOCKS:
+            raise Unsupported(text)
+        if text == "WARP_SZ":
+            return Source(type_, bits=32)
+        if type_.kind == "pred" and text in ("true", "false"):
+            return Source(type_, bits=int(text == "true"))
+        found = self.program.symbol(self.routine, names, text)
+        if found is None or found[0] == "function":
+            raise Unsupported(f"the address of {text}")
+        return Source(type_, bits=(found[1] + operand.offset) & ((1 << type_.bits) - 1))
+
+    def target(self, names: Names, operand: Operand, type_: PtxType) -> Target | None:
+        if not isinstance(operand, Name):
+            raise Unsupported(f"destination {operand}")
+        if operand.text == "_":
+            return None
+        return Target(self.register(names, operand.text), type_)
+
+    def targets(self, names: Names, operand: Operand, form: Form, role: Role) -> list[Target | None]:
+        first, _, second = role.type.partition("|")
+        type_ = form.type_of(Role("", first)) or TYPES["b32"]
+        if isinstance(operand, Pair):
+            other = TYPES[second] if second else type_
+            return [self.target(names, Name(operand.first), type_), self.target(names, Name(operand.second), other)]
+        return [self.target(names, operand, type_)]
+
+    def place(self, names: Names, operand: Operand, space: str) -> Place:
+        if not isinstance(operand, Address) or operand.rest:
+            raise Unsupported(f"address {operand}")
+        base, offset = operand.base, operand.offset
+        if isinstance(base, Immediate):
+            return Place(space, Source(TYPES["u64"], bits=int(base.value) & (1 << 64) - 1), offset)
+        if self.is_register(names, base.text):
+            register = self.register(names, base.text)
+            width = self.program.register_types[register].bits
+            return Place(space, Source(TYPES[f"b{width}"], register), offset + base.offset)
+        found = names.lookup(base.text)
+        entry = self.routine.function is self.program.entry
+        if found is not None and found[1].space == "param":
+            known = entry and base.text in self.program.parameter_offsets and found[0].number == 1
+            if not known:
+                raise Unsupported("a .param variable of a call")
+        symbol = self.program.symbol(self.routine, names, base.text)
+        if symbol is None:
+            raise Unsupported(f"address of {base.text}")
+        return Place(space, Source(TYPES["u64"], bits=symbol[1] + base.offset), offset)
+
+
+def _bits(value: Any, type_: PtxType) -> int:
+    """A constant's bits as an unsigned number."""
+    array = np.asarray(value)
+    if type_.kind == "pred":
+        return int(bool(array))
+    return int(array.reshape(1).view(np.dtype(f"uint{array.dtype.itemsize * 8}"))[0]) & ((1 << type_.bits) - 1)
+
+
+def _pure(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    """Operands by role, as the table says."""
+    operands = list(instruction.operands)
+    sources: list[Source] = []
+    targets: list[Target | None] = []
+    for role in form.row.roles:
+        if role.type == "carry":
+            carry = reader.program.special("%cc", TYPES["pred"])
+            if role.written:
+                targets.append(Target(carry, TYPES["pred"]))
+            else:
+                sources.append(Source(TYPES["pred"], carry))
+        elif not operands:
+            break
+        elif role.written:
+            targets += reader.targets(names, operands.pop(0), form, role)
+        else:
+            sources.append(reader.source(names, operands.pop(0), form.type_of(role) or TYPES["b32"]))
+    return Step(instruction, form, tuple(sources), tuple(targets), guard)
+
+
+def _move(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    target, source = instruction.operands
+    type_ = TYPES["pred"] if form.type.kind == "pred" else TYPES[f"b{form.type.bits}"]
+    read = reader.source(names, source, type_)
+    if isinstance(target, Vector):
+        part = TYPES[f"b{type_.bits // len(target.items)}"]
+        return Step(instruction, form, (read,), tuple(reader.target(names, i, part) for i in target.items), guard)
+    return Step(instruction, form, (read,), (reader.target(names, target, type_),), guard)
+
+
+def _load(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    first = instruction.operands[0]
+    items = first.items if isinstance(first, Vector) else (first,)
+    targets = tuple(reader.target(names, item, form.type) for item in items)
+    place = reader.place(names, instruction.operands[1], space_of(form))
+    return Step(instruction, form, (), targets, guard, (place,))
+
+
+def _store(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    second = instruction.operands[1]
+    items = second.items if isinstance(second, Vector) else (second,)
+    type_ = TYPES[f"b{form.type.bits}"]
+    sources = tuple(reader.source(names, item, type_) for item in items)
+    return Step(instruction, form, sources, (), guard, (reader.place(names, instruction.operands[0], space_of(form)),))
+
+
+def _atomic(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    operands = list(instruction.operands)
+    targets: tuple[Target | None, ...] = ()
+    if form.row.mnemonic == "atom":
+        targets = (reader.target(names, operands.pop(0), form.type),)
+    count = sum(1 for role in form.row.roles if role.type == "T0" and not role.written)
+    sources = tuple(reader.source(names, operand, form.type) for operand in operands[1 : 1 + count])
+    return Step(instruction, form, sources, targets, guard, (reader.place(names, operands[0], space_of(form)),))
+
+
+def _address(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    """``cvta`` and ``isspacep``."""
+    test = form.row.effect == "test_address"
+    source = reader.source(names, instruction.operands[1], TYPES["b64"] if test else form.type)
+    target = reader.target(names, instruction.operands[0], TYPES["pred"] if test else form.type)
+    return Step(instruction, form, (source,), (target,), guard)
+
+
+def _nothing(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    return Step(instruction, form, (), (), guard)
+
+
+def _items(operand: Operand) -> tuple[Operand, ...]:
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def _matrix(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    if form.row.mnemonic != "mma" or form.has("sparse"):
+        raise Unsupported(form.opcode)
+    kinds = [TYPES["b64" if type_.name == "f64" else "b32"] for type_ in form.types]
+    lists = [_items(operand) for operand in instruction.operands]
+    targets = tuple(reader.target(names, item, kinds[0]) for item in lists[0])
+    sources = tuple(reader.source(names, i, kind) for items, kind in zip(lists[1:], kinds[1:]) for i in items)
+    return Step(instruction, form, sources, targets, guard, (), tuple(len(items) for items in lists[1:]))
+
+
+def _matrix_load(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    targets = tuple(reader.target(names, item, TYPES["b32"]) for item in _items(instruction.operands[0]))
+    place = reader.place(names, instruction.operands[1], space_of(form))
+    return Step(instruction, form, (), targets, guard, (place,))
+
+
+def _matrix_store(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    sources = tuple(reader.source(names, item, TYPES["b32"]) for item in _items(instruction.operands[1]))
+    return Step(instruction, form, sources, (), guard, (reader.place(names, instruction.operands[0], space_of(form)),))
+
+
+def _copy(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    """``cp.async``: its first place is written, the second read."""
+    operands = instruction.operands
+    target, origin = reader.place(names, operands[0], "shared"), reader.place(names, operands[1], "global")
+    size = operands[2]
+    if not isinstance(size, Immediate):
+        raise Unsupported(form.opcode)
+    sources = tuple(reader.source(names, operand, TYPES["u32"]) for operand in operands[2:])
+    return Step(instruction, form, sources, (), guard, (target, origin))
+
+
+def _barrier(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    if form["action"] not in ("sync", "arrive"):
+        raise Unsupported(form.opcode)
+    sources = tuple(reader.source(names, operand, TYPES["u32"]) for operand in instruction.operands)
+    if sources[0].register >= 0:
+        raise Unsupported("a barrier number in a register")
+    return Step(instruction, form, sources, (), guard)
+
+
+_READERS = {
+    "": _pure,
+    "warp": _pure,
+    "move": _move,
+    "load": _load,
+    "store": _store,
+    "atomic": _atomic,
+    "convert_address": _address,
+    "test_address": _address,
+    "branch": _nothing,
+    "return": _nothing,
+    "exit": _nothing,
+    "nothing": _nothing,
+    "copy_commit": _nothing,
+    "copy_wait": _nothing,
+    "warp_barrier": _nothing,
+    "barrier": _barrier,
+    "matrix": _matrix,
+    "matrix_load": _matrix_load,
+    "matrix_store": _matrix_store,
+    "copy_async": _copy,
+    "trap": _nothing,
+}
