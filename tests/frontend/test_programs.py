@@ -23,12 +23,13 @@ class Writer:
 
     def __init__(self, chance: random.Random, helpers: list[str], names: str = NAMES) -> None:
         self.chance, self.helpers, self.names = chance, helpers, names
+        self.seen = names  # what it reads; `names` are what it binds
         self.loops = 0
 
     def expression(self, depth: int = 0) -> str:
         pick = self.chance.randrange(9 if depth < 3 else 3)
         if pick < 2:
-            return self.chance.choice(self.names)
+            return self.chance.choice(self.seen)
         if pick == 2:
             return str(self.chance.randrange(-3, 8))
         left, right = self.expression(depth + 1), self.expression(depth + 1)
@@ -95,19 +96,27 @@ class Writer:
             yield f"{pad}    {self.chance.choice(self.names)} += {name}"
         yield from self.block(indent + 1, depth + 1, False)
         self.loops -= 1
+        if self.chance.random() < 0.2:
+            yield f"{pad}else:"
+            yield f"{pad}    {self.chance.choice(self.names)} = {self.expression(1)}"
 
 
 def program(seed: int) -> str:
-    """Two helpers and a kernel."""
+    """Two helpers, and a kernel with two functions of its own, which see its names."""
     chance = random.Random(seed)
     lines: list[str] = []
     for name in ("f", "g"):
         writer = Writer(chance, ["f"] if name == "g" else [], "ab")
         lines += ["@tt.jit", f"def {name}(a, b):", *writer.block(1, 1, True), f"    return {writer.expression()}", ""]
-    body = Writer(chance, ["f", "g"])
+    body = Writer(chance, ["f", "g", "h", "k"])
+    lines_inside = [f"    h = lambda a, b: {Writer(chance, ['f']).expression()}", "    def k(a, b):"]
+    inner = Writer(chance, ["f", "h"], "ab")
+    inner.seen = NAMES
+    lines_inside += [*inner.block(2, 1, True), f"        return {inner.expression()}"]
     starts = [f"    {name} = tl.load(start + {index})" for index, name in enumerate(NAMES)]
     ends = [f"    tl.store(out + {index}, {name})" for index, name in enumerate(NAMES)]
-    return "\n".join([*lines, "@tt.jit", "def kernel(start, out):", *starts, *body.block(1, 0, False), *ends, ""])
+    lines += ["@tt.jit", "def kernel(start, out):", *starts, *lines_inside]
+    return "\n".join([*lines, *body.block(1, 0, False), *ends, ""])
 
 
 def results(seed: int) -> dict[str, list[int]] | None:

@@ -6,7 +6,7 @@ Lines and columns stay, so that debuggers and tracebacks show the text that was 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -95,7 +95,12 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         """A number gets a dtype where a name takes it."""
         node.value = self.call(node.value, "assigned", self.visit(node.value))
-        return node
+        return [node, *(self._tuple_of(node, name) for target in node.targets for name in _rests(target))]
+
+    def _tuple_of(self, node: ast.AST, name: str) -> ast.stmt:
+        """``name = (*name,)``: what a starred target took is a tuple, as every list of a kernel is."""
+        value = self.call(node, "listed", _placed(node, ast.Name(name, ast.Load())))
+        return _placed(node, ast.Assign([ast.Name(name, ast.Store())], value))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """``x: tl.constexpr = v`` stays a compile-time value."""
@@ -117,6 +122,14 @@ class _Rewriter(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
         node.iter = self.call(node.iter, "turns", node.iter)
+        node.body = [*(self._tuple_of(node, name) for name in _rests(node.target)), *node.body]
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return self.visit_ListComp(_placed(node, ast.ListComp(node.elt, node.generators)))
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        node.value = self.call(node.value, "assigned", self.visit(node.value))
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
@@ -155,6 +168,13 @@ class _Rewriter(ast.NodeTransformer):
         for attribute in rest:
             found = getattr(found, attribute, None)
         return found is Constexpr
+
+
+def _rests(target: ast.expr) -> Iterator[str]:
+    """The names that take what is left of a tuple."""
+    for part in ast.walk(target):
+        if isinstance(part, ast.Starred) and isinstance(part.value, ast.Name):
+            yield part.value.id
 
 
 def _placed(node: ast.AST, new: Any) -> Any:

@@ -132,10 +132,16 @@ class Runtime:
 
     def call_device(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function written in the language."""
+        if self._made_here(function):
+            return function(*args, **keywords)
         if not is_device_function(function):
             name = getattr(function, "__name__", str(function))
             raise error("TT1005", self.emitter.span, name=name, hint=instead(function))
         return self.python(function.function)(*args, **keywords)
+
+    def _made_here(self, callee: Any) -> bool:
+        """Whether this is a lambda or a nested function of a kernel."""
+        return isinstance(callee, FunctionType) and callee.__globals__.get(RUNTIME) is self
 
     def call(self, callee: Any, *args: Any, **keywords: Any) -> Any:
         """Any call in a kernel."""
@@ -153,6 +159,8 @@ class Runtime:
             raise error("TT1020", self.emitter.span, what="a value of the kernel", hint="")
         if _hashable(callee) and callee in ON_TILES:
             return ON_TILES[callee](*args, **keywords)
+        if self._made_here(callee):
+            return callee(*args, **keywords)
         if isinstance(callee, FunctionType) and callee not in BUILTINS and not known_at_compile_time(callee):
             if not callee.__module__.startswith("tinyton_lab."):
                 raise error("TT1005", self.emitter.span, name=callee.__name__, hint=instead(callee))

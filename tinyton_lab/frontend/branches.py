@@ -140,7 +140,7 @@ def merge_values(frame: Frame, node: ast.AST, test: TileValue, arms: Sequence[Ar
 
 
 def merge_names(
-    frame: Frame, node: ast.If, test: TileValue, arms: Sequence[Arm], stored: frozenset[str], needed: frozenset[str]
+    frame: Frame, node: ast.stmt, test: TileValue, arms: Sequence[Arm], stored: frozenset[str], needed: frozenset[str]
 ) -> None:
     """Merge the names that two arms may have `stored` and that are `needed` afterwards."""
     merge, builds = Merge(frame, node), {}

@@ -13,6 +13,7 @@ from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend import branches
 from tinyton_lab.frontend.calls import LOOPS, call
 from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.frontend.local_function import LocalFunction
 from tinyton_lab.frontend.reached import MISSING
 from tinyton_lab.frontend.rules import COMPARISONS, OPERATORS, UNARY
 from tinyton_lab.language import core, semantic
@@ -47,21 +48,15 @@ _SYMBOLS: dict[type[ast.AST], str] = {ast.MatMult: "@", ast.In: "in", ast.NotIn:
 _NAMES = {
     "SetComp": "a set comprehension",
     "DictComp": "a dict comprehension",
-    "GeneratorExp": "a generator expression",
-    "Lambda": "a lambda",
     "Dict": "a dict",
     "Set": "a set",
     "Await": "await",
     "Yield": "yield",
     "YieldFrom": "yield",
-    "NamedExpr": "an assignment expression (:=)",
     "Starred": "a starred expression",
 }
 _HINTS = {
-    "a generator expression": "write a list comprehension",
-    "a lambda": "define a function and decorate it with @tt.jit",
     "a dict": "use one variable for each value",
-    "an assignment expression (:=)": "assign on a line of its own",
 }
 
 
@@ -110,18 +105,23 @@ def sequence(frame: Frame, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def comprehension(frame: Frame, node: ast.ListComp) -> tuple[Any, ...]:
-    """A list comprehension over what is known at compile time: the tuple of its values."""
+def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> tuple[Any, ...]:
+    """A list comprehension or generator expression over what is known at compile time: the tuple of its values."""
     with frame.branch():
         return tuple(comprehended(frame, node, node.generators))
 
 
-def comprehended(frame: Frame, node: ast.ListComp, generators: Sequence[ast.comprehension]) -> Iterator[Any]:
+def comprehended(
+    frame: Frame, node: ast.ListComp | ast.GeneratorExp, generators: Sequence[ast.comprehension]
+) -> Iterator[Any]:
     """The values that the remaining ``for`` parts of a comprehension give. Raises TT1006 for other conditions."""
     if not generators:
         yield evaluate(frame, node.elt)
         return
     first, *others = generators
+    starred = next((part for part in ast.walk(first.target) if isinstance(part, ast.Starred)), None)
+    if starred is not None:
+        raise frame.fault("TT1002", starred, what="a starred target in a comprehension", hint="name every part")
     for item in comprehension_items(frame, first.iter):
         assign_item(frame, first.target, item)
         tests = (static(evaluate(frame, test), "the condition of a comprehension") for test in first.ifs)
@@ -150,11 +150,59 @@ def assign_item(frame: Frame, target: ast.expr, item: Any) -> None:
     """Give the target of a loop or comprehension an item. Raises TT1019 where it does not fit."""
     if isinstance(target, ast.Name):
         return frame.bind(target.id, item, target)
-    if isinstance(target, ast.Tuple) and isinstance(item, tuple) and len(target.elts) == len(item):
-        for part, value in zip(target.elts, item, strict=True):
-            assign_item(frame, part, value)
-        return None
-    raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(item))
+    for part, value in unpacked(frame, target, item):
+        assign_item(frame, part, value)
+    return None
+
+
+def unpacked(frame: Frame, target: ast.expr, value: Any) -> Iterator[tuple[ast.expr, Any]]:
+    """The parts of a target with the value of each; a starred one takes what is left. Raises TT1019."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    starred = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
+    items = tuple(value) if isinstance(value, tuple) else ()
+    left = len(items) - len(parts) + 1
+    if not isinstance(value, tuple) or not parts or (left < 0 if starred else left != 1):
+        raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(value))
+    place = 0
+    for part in parts:
+        if isinstance(part, ast.Starred):
+            yield part.value, items[place : place + left]
+            place += left
+        else:
+            yield part, items[place]
+            place += 1
+
+
+def named(frame: Frame, node: ast.NamedExpr) -> Any:
+    """``(x := y)``. Raises TT1002 where the assignment may not happen, or not in the name's own scope."""
+    if node in frame.parsed.misplaced:
+        hint = "assign on a line of its own"
+        raise frame.fault("TT1002", node, what="an assignment expression (:=) that may be skipped", hint=hint)
+    value = frame.context.rules.assigned(evaluate(frame, node.value))
+    frame.bind(node.target.id, value, node.target)
+    return value
+
+
+def anonymous(frame: Frame, node: ast.Lambda) -> LocalFunction:
+    """A lambda, as a function that only returns."""
+    body = ast.copy_location(ast.Return(node.body), node.body)
+    return local_function(frame, node, ast.FunctionDef("lambda", node.args, [body], []))
+
+
+def local_function(frame: Frame, node: ast.AST, definition: ast.FunctionDef) -> LocalFunction:
+    """A function that a kernel makes; its defaults are evaluated here."""
+    given = definition.args
+    values = [evaluate(frame, default) for default in given.defaults]
+    named = {
+        argument.arg: evaluate(frame, default)
+        for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        if default is not None
+    }
+    starred = given.vararg or given.kwarg
+    if starred is not None:
+        raise frame.fault("TT1002", starred, what="a local function with starred parameters", hint="name each of them")
+    definition = ast.copy_location(definition, node)
+    return LocalFunction(frame, frame.parsed.inner(definition), values, named, frame.context.rules.dialect)
 
 
 def static_items(frame: Frame, node: ast.expr) -> tuple[Any, ...]:
@@ -393,6 +441,9 @@ _HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Any]] = {
     ast.Tuple: sequence,
     ast.List: sequence,
     ast.ListComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.NamedExpr: named,
+    ast.Lambda: anonymous,
     ast.Attribute: attribute,
     ast.BinOp: binary,
     ast.UnaryOp: unary,

@@ -45,7 +45,10 @@ CONTINUE = "continue"
 
 @dataclass(slots=True)
 class Frame:
-    """The state of one function: `names` hold values, `bound` where each got its value, `lost` why one has none."""
+    """The state of one function: `names` hold values, `bound` where each got its value, `lost` why one has none.
+
+    `around` is the function in which this one was made, whose names it sees.
+    """
 
     context: Context
     parsed: ParsedFunction
@@ -54,6 +57,7 @@ class Frame:
     bound: dict[str, Span] = field(default_factory=dict[str, Span])
     lost: dict[str, tuple[str, Span]] = field(default_factory=dict[str, "tuple[str, Span]"])
     loops: list[ast.For | ast.While] = field(default_factory=list[ast.For | ast.While])
+    around: Frame | None = None
 
     def span(self, node: ast.AST) -> Span:
         return self.parsed.span(node, self.call_site)
@@ -110,7 +114,7 @@ class Frame:
         if node.id in self.lost:
             why, where = self.lost[node.id]
             raise self.fault("TT1009", node, (Note("here", where),), name=node.id, why=why)
-        return self._outer(node)
+        return self._outer(node) if self.around is None else self.around.lookup(node)
 
     def _outer(self, node: ast.Name) -> Any:
         function, name = self.parsed.function, node.id

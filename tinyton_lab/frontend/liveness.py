@@ -6,7 +6,7 @@ From these sets the front end knows what a loop carries and what a branch must m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 Names = frozenset[str]
 NOTHING: Names = frozenset()
@@ -21,13 +21,28 @@ def reads(node: ast.AST | None) -> Names:
 
 def stores(nodes: Iterable[ast.AST]) -> Names:
     """All names that trees store."""
-    found = (n for node in nodes for n in ast.walk(node))
-    return frozenset(n.id for n in found if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    found = [n for node in nodes for n in walk(node)]
+    names = frozenset(n.id for n in found if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    return names | frozenset(n.name for n in found if isinstance(n, ast.FunctionDef))
 
 
 def returns(node: ast.AST) -> bool:
     """Whether a statement contains a ``return``."""
-    return any(isinstance(n, ast.Return) for n in ast.walk(node))
+    return any(isinstance(n, ast.Return) for n in walk(node))
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """A tree's nodes but for the insides of functions that it makes."""
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child)
+
+
+def captured(function: ast.FunctionDef) -> Names:
+    """The names that the functions made in a function may read whenever they are called."""
+    made = (n for n in ast.walk(function) if n is not function and isinstance(n, ast.FunctionDef | ast.Lambda))
+    return frozenset[str]().union(*(reads(n) for n in made))
 
 
 def leaves(node: ast.AST, *kinds: type[ast.stmt]) -> bool:
@@ -61,11 +76,12 @@ class Liveness:
         self.header: dict[ast.stmt, Names] = {}
         self.stored: dict[ast.stmt, Names] = {}
         self._loops: list[tuple[Names, Names]] = []
-        self._block(function.body, NOTHING)
+        self._always = captured(function)
+        self._block(function.body, self._always)
 
     def _block(self, statements: Sequence[ast.stmt], live: Names) -> Names:
         for statement in reversed(statements):
-            live = self._statement(statement, live)
+            live = self._statement(statement, live) | self._always
         return live
 
     def _statement(self, statement: ast.stmt, live: Names) -> Names:
@@ -94,6 +110,7 @@ class Liveness:
 
     def _loop(self, loop: ast.For | ast.While, bound: Names, before: Names, each: Names, live: Names) -> Names:
         self.after[loop] = live
+        live = self._block(loop.orelse, live) | live
         self.stored[loop] = stores(loop.body) | bound
         header = live | each
         while True:  # a name read at the top of the body is needed at its end
@@ -104,4 +121,4 @@ class Liveness:
                 break
             header = again | header
         self.header[loop] = header
-        return self._block(loop.orelse, header) | header | before
+        return header | before

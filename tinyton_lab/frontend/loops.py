@@ -139,7 +139,7 @@ class Widening(Exception):
         self.types = types
 
 
-def with_widening(frame: Frame, lower: Callable[[], None]) -> None:
+def with_widening(frame: Frame, lower: Callable[[], TileValue]) -> TileValue:
     """Lower a loop; where its dialect lets variables widen, start over with wider ones, until they stay."""
     ops = frame.context.emitter.builder.block.ops
     while True:
@@ -216,10 +216,8 @@ def _read_range(frame: Frame, node: ast.Call, callee: Any) -> Turns:
     return Turns(turns.start, turns.end, turns.step, callee is core.static_range, options)
 
 
-def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
-    """Lower a ``for``; `run` lowers its body."""
-    if node.orelse:
-        raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
+def lower_for(frame: Frame, node: ast.For, run: Callable[[Sequence[ast.stmt]], Any]) -> TileValue:
+    """Lower a ``for``; `run` lowers its body. Gives whether it was left by a ``break``, as a scalar i1."""
     turns = read_turns(frame, node)
     if isinstance(turns, tuple):
         return unroll(frame, node, turns, run)
@@ -256,7 +254,7 @@ def at_most(frame: Frame, node: ast.For, bounds: Sequence[Any]) -> range:
     return range(*bounds)
 
 
-def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Sequence[ast.stmt]], Any]) -> TileValue:
     """Lower the body once per item; the target is known at compile time in each turn."""
     with frame.looping(node):
         for item in items:
@@ -266,10 +264,11 @@ def unroll(frame: Frame, node: ast.For, items: Sequence[Any], run: Callable[[Seq
             if left.known is None:
                 raise frame.fault("TT1032", node)
             if left.known:
-                return
+                return left
+    return number(False, int1)
 
 
-def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
+def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequence[ast.stmt]], Any]) -> TileValue:
     """Emit a ``for`` op; the names it carries are its block's arguments."""
     if not isinstance(node.target, ast.Name):
         raise frame.fault("TT1019", node.target, targets=ast.unparse(node.target), values="an integer")
@@ -292,11 +291,12 @@ def run_time_loop(frame: Frame, node: ast.For, turns: Turns, run: Callable[[Sequ
     lower_body(frame, node, block, carried, body)
     op = emitter.builder.emit(control.for_, [*limits, *starts], turns.options, carried.types, (block,))
     leave(frame, node, carried, op.results)
+    return number(False, int1)
 
 
 def counted_while(
     frame: Frame, node: ast.For, target: str, bounds: list[TileValue], run: Callable[[Sequence[ast.stmt]], Any]
-) -> None:
+) -> TileValue:
     """A ``for`` with a ``break``: a ``while`` op that carries the index."""
     start, end, step = bounds
     less, greater = semantic.COMPARE["lt"], semantic.COMPARE["gt"]
@@ -315,8 +315,9 @@ def counted_while(
         frame.at(node.iter)
         frame.names[INDEX] = semantic.add(index, step)
 
-    emit_while(frame, node, (BREAK, INDEX), inside, turn)
+    left = emit_while(frame, node, (BREAK, INDEX), inside, turn)
     del frame.names[INDEX]
+    return left
 
 
 def lower_body(frame: Frame, node: ast.For | ast.While, block: Block, carried: Carried, body: Body) -> None:
@@ -347,10 +348,8 @@ def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> list[TileValue]:
     return [semantic.convert(value, wanted) for value in values]
 
 
-def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> None:
-    """Lower a ``while``; `run` lowers its body. Raises TT1028 for one that never ends."""
-    if node.orelse:
-        raise frame.fault("TT1002", node, what="a loop with else", hint="put the rest after the loop")
+def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]], Any]) -> TileValue:
+    """Lower a ``while``; `run` lowers its body. Raises TT1028 for one that never ends. Gives what `lower_for` does."""
     own = (BREAK,) if breaks(node) else ()
 
     def test() -> bool | TileValue:
@@ -359,7 +358,7 @@ def lower_while(frame: Frame, node: ast.While, run: Callable[[Sequence[ast.stmt]
             raise frame.fault("TT1028", node.test)
         return found
 
-    with_widening(frame, lambda: emit_while(frame, node, own, test, lambda: run(node.body)))
+    return with_widening(frame, lambda: emit_while(frame, node, own, test, lambda: run(node.body)))
 
 
 def emit_while(
@@ -368,8 +367,11 @@ def emit_while(
     own: tuple[str, ...],
     test: Callable[[], bool | TileValue],
     turn: Body,
-) -> None:
-    """Emit a ``while`` op; the names it carries are its blocks' arguments, and `own` are the loop's own among them."""
+) -> TileValue:
+    """Emit a ``while`` op; the names it carries are its blocks' arguments, and `own` are the loop's own among them.
+
+    Gives whether it was left by a ``break``.
+    """
     emitter, outer = frame.context.emitter, frame.names.get(BREAK)
     frame.names[BREAK] = number(False, int1)
     carried = Carried(frame, node, own)
@@ -383,7 +385,8 @@ def emit_while(
             found = semantic.logical_and(found, semantic.logical_not(frame.names[BREAK]))
         emitter.end(control.condition, [to_value(found).handle, *(value.handle for value in values)])
     if found is False:
-        return restore(frame, outer)
+        restore(frame, outer)
+        return number(False, int1)
     block, values = emitter.block(carried.types, carried.argument_names)
 
     def body() -> None:
@@ -394,7 +397,9 @@ def emit_while(
     lower_body(frame, node, block, carried, body)
     op = emitter.builder.emit(control.while_, starts, None, carried.types, (before, block))
     leave(frame, node, carried, op.results)
+    left = frame.names[BREAK]
     restore(frame, outer)
+    return left
 
 
 def restore(frame: Frame, outer: Any) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import Signature
 from typing import Any
 
 from tinyton_lab.base.diagnostics import TinytonError, depth_limited, error
@@ -12,6 +13,7 @@ from tinyton_lab.base.source import Span
 from tinyton_lab.frontend.branches import kind_of
 from tinyton_lab.frontend.emitter import IrEmitter
 from tinyton_lab.frontend.frame import Frame
+from tinyton_lab.frontend.local_function import LocalFunction
 from tinyton_lab.frontend.reached import Reached
 from tinyton_lab.frontend.rules import Rules
 from tinyton_lab.frontend.signature import ArgumentType, Bundle, Constant, Runtime
@@ -42,7 +44,7 @@ class Lowering:
         self.emitter = IrEmitter(function, rules.dialect, self._call)
         self.rules = rules
         self.reached = Reached()
-        self.stack: list[tuple[Callable[..., Any], Span | None]] = []
+        self.stack: list[tuple[Any, Span | None]] = []
 
     def _call(self, function: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
         return self.inline(function, tuple(args), dict(keywords))
@@ -52,6 +54,8 @@ class Lowering:
         site = self.emitter.span
         if not isinstance(function, DeviceFunction):
             raise error("TT1005", site, name=getattr(function, "__name__", str(function)), hint=instead(function))
+        if isinstance(function, LocalFunction):
+            return self._inline_local(function, site, args, keywords)
         python = function.function
         if function.dialect != self.rules.dialect and not self._neutral(function):
             own = self.rules.dialect
@@ -60,9 +64,20 @@ class Lowering:
         self._check_depth(python, site)
         parsed = parse(python)
         frame = Frame(self, parsed, site)
-        for name, value in self._bind(parsed, site, args, keywords).items():
+        for name, value in self._bind(parsed, parsed.signature, site, args, keywords).items():
             frame.bind(name, value, parsed.node)
         returned = self.body(frame)
+        self.emitter.span = site
+        return None if returned is None else returned.value
+
+    def _inline_local(
+        self, function: LocalFunction, site: Span | None, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        self._check_depth(function, site)
+        frame = Frame(self, function.parsed, site, around=function.frame)
+        for name, value in self._bind(function.parsed, function.signature, site, args, keywords).items():
+            frame.bind(name, value, function.parsed.node)
+        returned = self.body(frame, function)
         self.emitter.span = site
         return None if returned is None else returned.value
 
@@ -72,17 +87,17 @@ class Lowering:
     def _neutral(self, function: DeviceFunction) -> bool:
         return function.dialect == "both"
 
-    def _check_depth(self, python: Callable[..., Any], site: Span | None) -> None:
+    def _check_depth(self, python: Any, site: Span | None) -> None:
         names = [called.__name__ for called, _ in self.stack]
         if any(called is python for called, _ in self.stack):
             raise error("TT1004", site, name=python.__name__, chain=" -> ".join([*names, python.__name__]))
         if len(self.stack) >= DEEPEST:
             raise error("TT1029", site, depth=DEEPEST, name=python.__name__)
 
-    def body(self, frame: Frame) -> Returned | None:
+    def body(self, frame: Frame, local: LocalFunction | None = None) -> Returned | None:
         """Lower the body of a function whose names are bound; gives what it returned and where."""
         parsed = frame.parsed
-        self.stack.append((parsed.function, frame.call_site))
+        self.stack.append((local or parsed.function, frame.call_site))
         self.reached.source(parsed.function, parsed.source.text)
         try:
             return execute(frame, parsed.node.body)
@@ -90,10 +105,15 @@ class Lowering:
             self.stack.pop()
 
     def _bind(
-        self, parsed: ParsedFunction, site: Span | None, args: tuple[Any, ...], keywords: dict[str, Any]
+        self,
+        parsed: ParsedFunction,
+        signature: Signature,
+        site: Span | None,
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> dict[str, Any]:
         try:
-            bound = parsed.signature.bind(*args, **keywords)
+            bound = signature.bind(*args, **keywords)
         except TypeError as unbound:
             raise error("TT1007", site, name=parsed.name, why=str(unbound), signature=parsed.signature_text) from None
         bound.apply_defaults()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ class ParsedFunction:
 
     def __init__(self, function: Callable[..., Any], node: ast.FunctionDef, source: Source, line_offset: int) -> None:
         self.function, self.node, self.source, self._line_offset = function, node, source, line_offset
-        self.name = function.__name__
+        self.name = function.__name__ if node.name == function.__code__.co_name else node.name
         self._spans: dict[ast.AST, Span] = {}
         self._bytes = None if source.text.isascii() else [line.encode() for line in source.text.splitlines()]
 
@@ -60,6 +60,15 @@ class ParsedFunction:
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=False)
         return {**self.function.__globals__, **{name: cell.cell_contents for name, cell in cells if _filled(cell)}}
 
+    @cached_property
+    def misplaced(self) -> frozenset[ast.AST]:
+        """The assignment expressions that may be skipped, or that bind a name in a scope of their own."""
+        return frozenset(part for root in _skipped(self.node) for part in ast.walk(root) if _is_named(part))
+
+    def inner(self, definition: ast.FunctionDef) -> ParsedFunction:
+        """A function that stands in this one."""
+        return ParsedFunction(self.function, definition, self.source, self._line_offset)
+
     def argument_node(self, name: str) -> ast.AST:
         """The node that declares a parameter."""
         return self._arguments.get(name, self.node)
@@ -96,6 +105,25 @@ class ParsedFunction:
         if self._bytes is None:
             return offset
         return len(self._bytes[line - self.source.first_line][:offset].decode(errors="ignore"))
+
+
+def _is_named(node: ast.AST) -> bool:
+    return isinstance(node, ast.NamedExpr)
+
+
+def _skipped(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The parts of a function that may run never, several times, or in a scope of their own."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.IfExp):
+            yield from (node.body, node.orelse)
+        elif isinstance(node, ast.BoolOp):
+            yield from node.values[1:]
+        elif isinstance(node, ast.Compare):
+            yield from node.comparators[1:]
+        elif isinstance(node, ast.While):
+            yield node.test
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda):
+            yield node
 
 
 def _filled(cell: Any) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 from tinyton_lab.base.dtypes import int1
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.frontend import branches, loops
-from tinyton_lab.frontend.expressions import apply_binary, evaluate
+from tinyton_lab.frontend.expressions import apply_binary, evaluate, local_function, unpacked
 from tinyton_lab.frontend.frame import BREAK, CONTINUE, Frame
-from tinyton_lab.frontend.liveness import always_leaves, leaves, returns
+from tinyton_lab.frontend.liveness import always_leaves, leaves, returns, stores
 from tinyton_lab.language import core, semantic
 from tinyton_lab.language.aggregates import Aggregate, Unfinished
 from tinyton_lab.language.emission import number, static
@@ -29,15 +29,16 @@ _NAMES = {
     "ImportFrom": "import",
     "Global": "global",
     "Nonlocal": "nonlocal",
-    "FunctionDef": "a function inside a function",
-    "AsyncFunctionDef": "a function inside a function",
+    "AsyncFunctionDef": "an async function",
     "ClassDef": "a class",
     "Match": "match",
     "TypeAlias": "type",
 }
 _HINTS = {
     "import": "import at the top of the module",
-    "a function inside a function": "define it beside the kernel and decorate it with @tt.jit",
+    "a class": "define it beside the kernel and decorate it with @tt.aggregate",
+    "match": "write if and elif",
+    "del": "leave it out: what is not used any more takes no register",
     "assigning to a subscript": "tiles do not change: build a new one with tl.where, or store to memory",
     "try": "a program cannot raise, so there is nothing to catch",
 }
@@ -180,14 +181,9 @@ def store(frame: Frame, target: ast.expr, value: Any) -> None:
     if isinstance(target, ast.Attribute):
         store_attribute(frame, target, value)
     if not isinstance(target, (ast.Tuple, ast.List)):
-        what = {"Starred": "a starred target", "Subscript": "assigning to a subscript"}.get(type(target).__name__)
-        raise frame.fault("TT1002", target, what=what or "assigning to an attribute", hint="")
-    starred = [part for part in target.elts if isinstance(part, ast.Starred)]
-    if starred:
-        raise frame.fault("TT1002", starred[0], what="a starred target", hint="name every part of the tuple")
-    if not isinstance(value, tuple) or len(value) != len(target.elts):
-        raise frame.fault("TT1019", target, targets=ast.unparse(target), values=branches.kind_of(value))
-    for part, item in zip(target.elts, value, strict=True):
+        what = "assigning to a subscript" if isinstance(target, ast.Subscript) else "assigning to an attribute"
+        raise frame.fault("TT1002", target, what=what, hint=_HINTS.get(what, ""))
+    for part, item in unpacked(frame, target, value):
         store(frame, part, item)
 
 
@@ -255,12 +251,36 @@ def raise_(frame: Frame, node: ast.Raise) -> None:
     raise frame.fault("TT1024", node, what=message)
 
 
-def for_(frame: Frame, node: ast.For) -> None:
-    loops.lower_for(frame, node, lambda body: execute(frame, body))
+def for_(frame: Frame, node: ast.For) -> Returned | None:
+    return otherwise(frame, node, loops.lower_for(frame, node, lambda body: execute(frame, body)))
 
 
-def while_(frame: Frame, node: ast.While) -> None:
-    loops.lower_while(frame, node, lambda body: execute(frame, body))
+def while_(frame: Frame, node: ast.While) -> Returned | None:
+    return otherwise(frame, node, loops.lower_while(frame, node, lambda body: execute(frame, body)))
+
+
+def otherwise(frame: Frame, node: ast.For | ast.While, left: Any) -> Returned | None:
+    """Lower the ``else`` of a loop: it runs unless a break has `left` the loop. Raises TT1002, TT1003."""
+    if not node.orelse:
+        return None
+    jump = next((part for part in node.orelse if leaves(part, ast.Break, ast.Continue)), None)
+    if jump is not None:
+        raise frame.fault("TT1002", jump, what="a break or continue in the else of a loop", hint="")
+    if left.known is not None:
+        return None if left.known else execute(frame, node.orelse)
+    if any(returns(part) for part in node.orelse):
+        raise frame.fault("TT1003", node)
+    arms = [branches.arm(frame, lambda body=body: execute(frame, body)) for body in ((), node.orelse)]
+    branches.merge_names(frame, node, left, arms, stores(node.orelse), frame.parsed.liveness.after[node])
+    return None
+
+
+def function(frame: Frame, node: ast.FunctionDef) -> None:
+    """A function inside a function: a value that can be called and passed on."""
+    if node.decorator_list:
+        hint = "leave the decorator out: what stands in a kernel is written in its language"
+        raise frame.fault("TT1002", node, what="a decorated function inside a function", hint=hint)
+    frame.bind(node.name, local_function(frame, node, node), node)
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], Returned | None]] = {
@@ -274,6 +294,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], Returned | None]] = {
     ast.Break: leave,
     ast.Continue: leave,
     ast.Pass: lambda frame, node: None,
+    ast.FunctionDef: function,
     ast.For: for_,
     ast.While: while_,
 }

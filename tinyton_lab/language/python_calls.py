@@ -66,11 +66,12 @@ ON_TILES: dict[Any, Callable[..., Any]] = {
     builtins.zip: lambda *items: tuple(zip(*items, strict=False)),
     builtins.enumerate: lambda items, start=0: tuple(enumerate(items, start)),
     builtins.reversed: lambda items: tuple(reversed(items)),
+    builtins.sum: sum,
     builtins.print: _print,
     builtins.breakpoint: _breakpoint,
 }
 AT_COMPILE_TIME = frozenset(
-    (bool, int, float, str, round, pow, divmod, sum, any, all, sorted, repr, math.prod, issubclass, callable)
+    (bool, int, float, str, round, pow, divmod, any, all, sorted, repr, math.prod, issubclass, callable)
     + (pointer_type, block_type, slice)
 )
 
