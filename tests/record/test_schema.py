@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.record.fixtures import failed, recording, vadd
 from tinyton_lab.record import delta, generate, schema, steps
-from tinyton_lab.record.events import Step
+from tinyton_lab.record.events import Access, Step
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
 
@@ -117,3 +117,15 @@ def test_stages_without_any_op_are_written_the_same_again() -> None:
     python = replace(vadd().stages["python"], lines=((), ()), text="@tt.jit\ndef kernel(x): missing\n")
     record = schema.encode(Compilation("kernel", "cpu", stages={"python": python}))
     assert schema.encode(schema.decode(_through_json(record))[0]) == record
+
+
+def test_every_access_of_a_step_comes_back() -> None:
+    load = Access("global", "load", "x", 4, tuple(range(0, 128, 4)))
+    store = Access("shared", "store", "shared", 4, (-1, *range(0, 124, 4)))
+    made = [
+        Step(0, (0, 0, 0), 0, 3, 1, "cp.async", 0xFFFFFFFF, (), store, more=(load,)),
+        Step(1, (0, 0, 0), 0, 4, 1, "ret", 0xFFFFFFFF),
+    ]
+    record = steps.encode(Recording("k", "ret;", (1, 1, 1), (32, 1, 1), made))
+    assert [(access["at"], access["kind"]) for access in record["accesses"]] == [(0, "load"), (0, "store")]
+    assert steps.decode(record).steps == made

@@ -138,8 +138,16 @@ def test_a_bulk_copy_is_a_writer_and_a_reader():
     timeline.position = -1
     copied = timeline.run_to(name="shared", offset=1000)
     assert copied is not None and copied.text.startswith("cp.async.bulk.shared")
-    reader = timeline.next_load(("shared", (0, 0, 0)), 1000, timeline.position)
-    assert reader is not None and recording.steps[reader.step].text.startswith("ld.shared")
+    reader = timeline.memory_reader("shared", 1000, space="shared")
+    assert reader is not None and reader.text.startswith("ld.shared")
+    changed = timeline.run_to(name="shared", offset=1000)
+    assert changed is not None and changed.text.startswith("st.shared")
+    assert timeline.memory_writer("shared", 1000, space="shared") is changed
+    sent = timeline.run_to(name="shared", offset=1000, reads=True)
+    assert sent is not None and sent.text.startswith("cp.async.bulk.global")
+    assert timeline.memory_reader("shared", 1000, recording.steps.index(copied), "shared") is reader
+    assert timeline.memory_reader("shared", 1000, space="shared") is None
+    timeline.position = 0
     stored = timeline.run_to(name="h_bulk_copy_param_1", offset=12)
     assert stored is not None and stored.text.startswith("cp.async.bulk.global")
     assert timeline.memory("h_bulk_copy_param_1", 12, dtype="i4") == buffers["o"][3]

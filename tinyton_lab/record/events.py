@@ -74,7 +74,7 @@ class Step:
     access: Access | None = None
     waits: str = ""
     reads: tuple[str, ...] = field(default=(), compare=False)
-    more: tuple[Access, ...] = field(default=(), compare=False)
+    more: tuple[Access, ...] = ()
     movements: tuple[Movement, ...] = field(default=(), compare=False)
 
     @property

@@ -97,7 +97,7 @@ WriteJson = tuple[int, Lanes]
 
 
 class AccessJson(TypedDict):
-    """The memory side of step `at`: byte offsets into `name` per lane, -1 where the lane took no part."""
+    """An access of step `at`, in their order: byte offsets into `name` per lane, -1 where the lane took no part."""
 
     at: int
     space: str

@@ -47,7 +47,7 @@ def encode(recording: Recording, ptx: str = "", limit: int | None = None) -> Rec
         "text": [texts(step.text) for step in steps],
         "mask": [step.mask for step in steps],
         "writes": [[_write(registers(name), values) for name, values in step.writes] for step in steps],
-        "accesses": [_access(i, step.access) for i, step in enumerate(steps) if step.access],
+        "accesses": [_access(i, access) for i, step in enumerate(steps) for access in step.accesses],
         "waits": [{"at": i, "reason": step.waits} for i, step in enumerate(steps) if step.waits],
         "findings": [
             {
@@ -73,7 +73,9 @@ def encode(recording: Recording, ptx: str = "", limit: int | None = None) -> Rec
 
 def decode(record: RecordingJson, ptx: str = "") -> Recording:
     """Read a recording back; `ptx` is the text of the record's own PTX stage."""
-    accesses = {access["at"]: _read_access(access) for access in record["accesses"]}
+    accesses: dict[int, list[Access]] = {}
+    for access in record["accesses"]:
+        accesses.setdefault(access["at"], []).append(_read_access(access))
     waits = {wait["at"]: wait["reason"] for wait in record["waits"]}
     index = record.get("index")
     steps = [
@@ -86,8 +88,9 @@ def decode(record: RecordingJson, ptx: str = "") -> Recording:
             record["texts"][record["text"][i]],
             record["mask"][i],
             tuple((record["registers"][write[0]], read_lanes(write[1])) for write in record["writes"][i]),
-            accesses.get(i),
+            accesses.get(i, [None])[-1],
             waits.get(i, ""),
+            more=tuple(accesses.get(i, ())[:-1]),
         )
         for i, cta in enumerate(record["cta"])
     ]

@@ -40,7 +40,8 @@ class Watch:
     """What a step must do to stop time: every field that is given must hold.
 
     `register` is written, or byte `offset` of memory `name` is (any byte if no offset is given), by `lane` if that is
-    given; `line` is the PTX line, `uid` the op; `test` may ask anything of the step.
+    given; with `reads` they are read instead. `line` is the PTX line, `uid` the op; `test` may ask anything of the
+    step.
     """
 
     line: int | None = None
@@ -52,6 +53,7 @@ class Watch:
     warp: int | None = None
     lane: int | None = None
     test: Callable[[Step], bool] | None = None
+    reads: bool = False
 
     def holds(self, step: Step) -> bool:
         """Whether a step is what is waited for."""
@@ -59,14 +61,15 @@ class Watch:
         return (
             all(value is None or value == found for value, found in wanted)
             and (self.lane is None or bool(step.mask >> self.lane & 1))
-            and (self.register is None or any(name == self.register for name, _ in step.writes))
-            and (self.name is None or self._stores(step))
+            and (self.register is None or self.register in (step.reads if self.reads else dict(step.writes)))
+            and (self.name is None or self._touches(step))
             and (self.test is None or self.test(step))
         )
 
-    def _stores(self, step: Step) -> bool:
-        written = any(self._hits(access) for access in step.accesses if access.kind != "load")
-        return written or any(self._moved(movement) for movement in step.movements)
+    def _touches(self, step: Step) -> bool:
+        other = "store" if self.reads else "load"
+        found = any(self._hits(access) for access in step.accesses if access.kind != other)
+        return found or any(self._moved(movement) for movement in step.movements)
 
     def _hits(self, access: Access) -> bool:
         offsets = access.offsets if self.lane is None else access.offsets[self.lane : self.lane + 1]
@@ -75,10 +78,10 @@ class Watch:
         return any(0 <= first <= self.offset < first + access.bytes for first in offsets)
 
     def _moved(self, movement: Movement) -> bool:
-        if movement.target[1] != self.name or self.lane not in (None, movement.lane):
+        end, at = 0 if self.reads else 1, self.offset
+        if (movement.origin, movement.target)[end][1] != self.name or self.lane not in (None, movement.lane):
             return False
-        at = self.offset
-        return at is None or any(first <= at < first + size for _, first, size in movement.runs)
+        return at is None or any(0 <= run[end] <= at < run[end] + run[2] for run in movement.runs)
 
 
 class Timeline:
@@ -184,6 +187,36 @@ class Timeline:
                 return self.steps[place]
         return None
 
+    def memory_writer(
+        self,
+        name: str,
+        offset: int,
+        step: int | None = None,
+        space: str = "global",
+        cta: Cta = _FIRST,
+        warp: int = 0,
+        lane: int = 0,
+    ) -> Step | None:
+        """The step that gave a byte of memory (named as for `memory`) the value that it has at a step."""
+        found = self.last_store(scope(space, name, cta, warp, lane), offset, self._step(step))
+        return None if found is None else self.steps[found.step]
+
+    def memory_reader(
+        self,
+        name: str,
+        offset: int,
+        step: int | None = None,
+        space: str = "global",
+        cta: Cta = _FIRST,
+        warp: int = 0,
+        lane: int = 0,
+    ) -> Step | None:
+        """The first step after a step that reads the value a byte of memory then has; None if it is lost unread."""
+        where, after = scope(space, name, cta, warp, lane), self._step(step)
+        found, lost = self.next_load(where, offset, after), self.next_store(where, offset, after)
+        # An atomic reads what it overwrites.
+        return None if found is None or (lost and lost.step < found.step) else self.steps[found.step]
+
     def last_store(self, where: _Scope, offset: int, step: int) -> Touch | None:
         """The store, atomic or copy that last wrote byte `offset` of a memory `scope` by a step."""
         self._know_memory()
@@ -195,6 +228,12 @@ class Timeline:
         self._know_memory()
         loads = self._touching(self._loads, where, offset, step, True)
         return min([*loads, *_moving(self._emptied.get(where, []), offset, step, True)], default=None)
+
+    def next_store(self, where: _Scope, offset: int, step: int) -> Touch | None:
+        """The first store, atomic or copy after a step that writes byte `offset` of a memory `scope`."""
+        self._know_memory()
+        stores = self._touching(self._stores, where, offset, step, True)
+        return min([*stores, *_moving(self._filled.get(where, []), offset, step, True)], default=None)
 
     def _touching(
         self, log: dict[_Scope, dict[int, list[Touch]]], where: _Scope, offset: int, step: int, after: bool

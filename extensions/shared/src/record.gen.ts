@@ -72,7 +72,7 @@ export interface RampJson {
   step: number;
 }
 
-/** The memory side of step `at`: byte offsets into `name` per lane, -1 where the lane took no part. */
+/** An access of step `at`, in their order: byte offsets into `name` per lane, -1 where the lane took no part. */
 export interface AccessJson {
   at: number;
   space: string;
