@@ -407,10 +407,48 @@ SUMMED = """\
 """
 
 
-@pytest.mark.parametrize("n, ahead", [(2048, True), (64, False)])
-def test_rows_that_are_only_reduced_are_asked_for_ahead(n: int, ahead: bool) -> None:
-    text = kernel((n,), (), SUMMED)
+CENTRED = (
+    SUMMED.replace("%y", "%sum")
+    + """\
+  %m = splat %sum {shape = [LENGTH]} : tile<LENGTHxf32>
+  %d = sub %m, %x : tile<LENGTHxf32>
+"""
+    + SUMMED.replace("reduce %x", "reduce %d")
+)
+
+
+@pytest.mark.parametrize("n, body, ahead", [(2048, CENTRED, True), (64, CENTRED, False), (2048, SUMMED, False)])
+def test_rows_that_are_reduced_again_ask_for_those_to_come(n: int, body: str, ahead: bool) -> None:
+    text = kernel((n,), (), body.replace("LENGTH", str(n)))
     assert ("call void @llvm.prefetch" in compile(parse(text)).text) == ahead
     x = np.ones(n, np.float32)
     _, out = agree(text, ONE, x, np.zeros(1, np.float32))  # what lies ahead of the last row is nobody's
-    assert out[0] == n
+    assert out[0] == (n if body is SUMMED else n * (n - 1))
+
+
+MASKED = """\
+kernel @k(%x: ptr<f32>, %out: ptr<f32>, %n: i32) {
+  %i = range {start = 0, end = 256} : tile<256xi32>
+  %s = splat %n {shape = [256]} : tile<256xi32>
+  %m = lt %i, %s : tile<256xi1>
+  %v = load %x, distance=%i, mask=%m : tile<256xf32>
+  %one = constant {value = 1.0, type = type<tile<256xf32>>} : tile<256xf32>
+  %w = sub %v, %one : tile<256xf32>
+  %z = constant {value = 0.5, type = type<tile<256xf32>>} : tile<256xf32>
+  %c = select %m, %w, %z : tile<256xf32>
+  %y = reduce %c {axis = 0} : f32 {
+  ^(%a: f32, %b: f32):
+    %d = add %a, %b : f32
+    yield %d
+  }
+  store %out, %y
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 256, 300])
+def test_what_a_mask_chooses_is_known_beyond_its_end(n: int) -> None:
+    assert "i1> splat (i1 true), <" in compile(parse(MASKED)).text  # within its end every lane is on
+    x = np.arange(300, dtype=np.float32)
+    _, out, _ = agree(MASKED, ONE, x, np.zeros(1, np.float32), n)
+    assert out[0] == sum(x[: min(n, 256)] - 1) + 0.5 * (256 - min(n, 256))

@@ -13,7 +13,10 @@ from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.ir.types import Pointer
 
 _LANES_APART = 16  # at most so many lanes where each has an address of its own
-CHEAP_NODES, MODERATE_NODES = 12, 28  # nodes of a body that is unrolled four times, twice
+CHEAP_NODES, MODERATE_NODES = 12, 28  # up to so many nodes a body is unrolled as below; twice
+_SUMS = 8  # independent partial results of a reduction: an addition takes longer than a load
+_TURN_BYTES = 128  # of a row, that one turn of a loop without a reduction takes
+_STREAM_BITS = 256  # vectors of this width read memory faster than wider ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,10 @@ class Blueprint:
         inner = self._choose_inner()
         axes = [axis for axis, n in enumerate(self.shape) if n > 1 and axis != inner]
         self._plan(tuple(axes) + (() if inner is None else (inner,)))
+
+    @property
+    def only_reduces(self) -> bool:
+        return all(isinstance(root, Reduce) for root in self.roots)
 
     # -- planning -----------------------------------------------------------------------------------------------------
     def _choose_inner(self) -> int | None:
@@ -155,13 +162,15 @@ class Blueprint:
     # -- widths -------------------------------------------------------------------------------------------------------
     def width(self, length: int, compact: bool) -> tuple[int, int]:
         """Lanes of a vector (0: scalars) and how many vectors one turn of the loop takes."""
-        lanes = self.values.code.machine.vector_bits // self._widest()
+        bits = self.values.code.machine.vector_bits
+        if self.values.light and self.only_reduces:
+            bits = min(bits, _STREAM_BITS)
+        lanes = bits // self._widest()
         while lanes > length:
             lanes //= 2
         if any(access is not None and not access.contiguous for access in self._accesses()):
             lanes, compact = min(lanes, _LANES_APART), True
-        nodes = len(self.schedule.levels[-1])
-        unroll = 1 if compact else 4 if nodes <= CHEAP_NODES else 2 if nodes <= MODERATE_NODES else 1
+        unroll = 1 if compact else self._unroll(bits)
         while unroll > 1 and unroll * lanes > length:
             unroll //= 2
         if any(isinstance(root, Reduce) and reductions.identities(root.op) is None for root in self.roots):
@@ -170,6 +179,12 @@ class Blueprint:
             while length % (lanes * unroll):
                 unroll //= 2
         return (lanes, unroll) if lanes > 1 else (0, 1)
+
+    def _unroll(self, bits: int) -> int:
+        nodes = len(self.schedule.levels[-1])
+        if nodes <= CHEAP_NODES:
+            return _SUMS if self.only_reduces else min(8 * _TURN_BYTES // bits, 4)
+        return 2 if nodes <= MODERATE_NODES else 1
 
     def _widest(self) -> int:
         """Bits of the widest element that fills vectors (64-bit indices do not count: they rarely dominate)."""

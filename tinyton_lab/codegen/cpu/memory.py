@@ -20,8 +20,8 @@ Read = Callable[[Key], Register]
 class Position:
     """Where in the innermost loop code is being written: element `at` on, `lanes` of them (0: one, as a scalar).
 
-    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads also ask for
-    what lies `ahead` bytes further on (0: nothing).
+    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads of rows that
+    are near also ask for what lies `ahead` bytes further on (0: nothing).
     """
 
     at: Register
@@ -110,7 +110,7 @@ class Memory:
         at = b.offset(row.pointer, position.at, type)
         size = _size(access.op)
         if mask is None:
-            if position.ahead:
+            if position.ahead and access.op.result in self.values.near:
                 self._prefetch(at, position.ahead)
             loaded = b.load(vector(type, position.lanes), at, size)
             return arithmetic.from_memory(b, loaded, element)

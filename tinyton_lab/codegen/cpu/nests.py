@@ -17,6 +17,7 @@ from tinyton_lab.ops import memory as memory_ops
 from tinyton_lab.ops import shape
 
 STREAMING_BYTES = 1 << 24  # arrays from this size on do not fit a cache beside their inputs
+LINE_BYTES = 64  # of a cache
 PREFETCHED_ROW_BYTES = 2048  # shorter rows are near before a program asks for them
 
 
@@ -43,6 +44,8 @@ class Nest:
         self.schedule, self.planned = self.blueprint.schedule, self.blueprint.planned
         self._nodes(self.schedule.outside)
         self._outer(0)
+        if not self.compact:
+            self.values.near.update(key[0] for key in self.rows if not isinstance(key, int))
 
     # -- reading ------------------------------------------------------------------------------------------------------
     def _read(self, key: Key) -> Register:
@@ -133,20 +136,24 @@ class Nest:
         self, at: Register, lanes: int, unroll: int, accumulators: list[list[Accumulator]], streaming: bool
     ) -> None:
         b = self.values.code
-        ahead = self._ahead(lanes)
         for copy in range(unroll):
             moved = b.add(at, b.i64(copy * max(lanes, 1)))
             if not at.text.startswith("%"):
                 moved = b.i64(int(at.text) + copy * max(lanes, 1))
+            ahead = self._ahead(lanes, copy)
             self._body(Position(moved, lanes, None, streaming, ahead), [each[copy] for each in accumulators])
 
-    def _ahead(self, lanes: int) -> int:
-        """How far loads reach ahead: one row, where rows are long and all that is done with them is to reduce them."""
-        if not lanes or not self.values.light or not all(isinstance(root, Reduce) for root in self.roots):
+    def _ahead(self, lanes: int, copy: int) -> int:
+        """How far loads of rows that are near reach ahead: two rows, where rows are long and are only reduced.
+
+        Memory has nothing else to do then, and the next programs begin with those rows.
+        """
+        if not lanes or not self.values.light or not self.blueprint.only_reduces:
             return 0
         types = [key[0].type.element for planned in self.planned for key in planned.keys]
-        row = self.shape[-1] * max(arithmetic.memory_bytes(element) for element in types)
-        return row if row >= PREFETCHED_ROW_BYTES else 0
+        size = max(arithmetic.memory_bytes(element) for element in types)
+        row, first = self.shape[-1] * size, copy * lanes * size % LINE_BYTES == 0
+        return 2 * row if first and row >= PREFETCHED_ROW_BYTES else 0
 
     def _rest(self, cursor: Register, lanes: int, accumulators: list[list[Accumulator]]) -> None:
         b = self.values.code

@@ -82,9 +82,12 @@ class Schedule:
     outside: list[Node] = field(default_factory=list[Node])
     levels: list[list[Node]] = field(default_factory=list[list[Node]])
     seen: dict[Key, Node] = field(default_factory=dict[Key, Node])
+    decided: tuple[Key, ...] = ()  # the mask that ends the innermost loop: on within it, off beyond
 
     def __post_init__(self) -> None:
         self.levels = [[] for _ in self.axes]
+        if self.clamp is not None:
+            self.decided = self.clamp, self.beyond(self.clamp)
 
     @property
     def inner(self) -> int | None:
@@ -148,7 +151,7 @@ class Schedule:
         value, index = key
         if key in self.seen or value in self.values.buffers or value.op is None or not value.op.row.elementwise:
             return []
-        if not value.type.shape or key == self.clamp:
+        if not value.type.shape or key in self.decided:
             return []
         keys = [self.canonical(operand, index) for operand in value.op.inputs]
         return [each for each in keys if each not in self.seen]
@@ -164,7 +167,7 @@ class Schedule:
                 raise NotUniform
         elif value in self.values.buffers or not value.type.shape or op is None:
             pass
-        elif key == self.clamp or (self.clamp is not None and BEYOND in index and key == self.beyond(self.clamp)):
+        elif key in self.decided:
             pass
         elif op.row is memory.load:
             if BEYOND in index and (replaced := self._beyond_load(op, index)) is not None:

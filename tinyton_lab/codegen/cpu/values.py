@@ -50,6 +50,7 @@ class Values:
     `copies` are loads that an overlapping store may have overtaken: where the condition holds, their tile lies in the
     buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` is
     which parameters a pointer may come from. `light`: memory limits the kernel, its few ops leave registers free.
+    `near` are loaded tiles whose rows an earlier step has read.
     """
 
     code: Code
@@ -61,8 +62,8 @@ class Values:
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     copies: dict[Op, tuple[Buffer, Register]] = field(default_factory=dict[Op, "tuple[Buffer, Register]"])
-
     ends: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    near: set[Value] = field(default_factory=set[Value])
 
     def buffer(self, type: Tile) -> Buffer:
         """A fresh buffer for a tile of that type."""
