@@ -195,6 +195,7 @@ ELSEWHERE = {
     "tests/kernel/test_messages.py": "print check",
     "tests/kernel/test_inline_assembly.py": "assembly assembly_with_effects",
     "tests/passes/test_passes.py": "assume",
+    "tests/language/test_hints.py": "promise",
     "tests/codegen/test_gpu_access.py, the layout IR": (
         "convert_layout local_alloc local_store local_load local_gather local_count barrier"
     ),

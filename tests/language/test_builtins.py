@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, np.ndarray, Any]] = {
         (INTEGERS != 0) & (np.arange(4)[:, None] > 0) | (np.arange(8) > 0),
     ),
     "power": ("x ** 5", INTEGERS, INTEGERS**5),
-    "hints": ("tl.multiple_of(tl.max_contiguous(tl.max_constancy(x, 1), 1), 1)", INTEGERS, INTEGERS),
+    "hints": ("tl.multiple_of(tl.max_contiguous(tl.max_constancy(x, [1, 1]), (1, 1)), [1, 1])", INTEGERS, INTEGERS),
     "num_programs": ("x * tl.num_programs(2)", INTEGERS, INTEGERS),
     "literals": (
         "x + max(1, 2, 3) - min((4, 5)) + len((1, 2)) + int(2.7) + round(1.2) + bool(0)",

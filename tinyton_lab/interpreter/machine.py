@@ -556,6 +556,7 @@ HANDLERS: dict[OpDef, Handler] = {
     memory.load: run_load,
     memory.store: run_store,
     contract.assume: run_assume,
+    contract.promise: run_assume,
 }
 
 

@@ -89,13 +89,10 @@ from tinyton_lab.language.core import (
     logical_and,
     logical_or,
     max,
-    max_constancy,
-    max_contiguous,
     maximum,
     min,
     minimum,
     mul,
-    multiple_of,
     num_programs,
     permute,
     program_id,
@@ -122,6 +119,7 @@ from tinyton_lab.language.core import (
     zeros_like,
 )
 from tinyton_lab.language.functions import cos, erf, exp, exp2, log, log2, rsqrt, sin, tanh
+from tinyton_lab.language.hints import max_constancy, max_contiguous, multiple_of
 from tinyton_lab.language.library import (
     atomic_poll,
     cdiv,

@@ -467,31 +467,7 @@ def dot(
     return products.dot(input, other, acc, precision, max_num_imprecise_acc, out_dtype)
 
 
-# Hints and checks
-@builtin
-def multiple_of(input: Any, values: Any) -> Any:
-    """Promise that a scalar, or the first element of each run, is a multiple of `values`; computes nothing."""
-    promised, value = static(values, "the values of multiple_of"), to_value(input)
-    plain = value.known is None and not value.shape and not value.tile.is_pointer and value.element.is_integer
-    if plain and isinstance(promised, builtins.int) and promised > 1:
-        effect(contract.assume, semantic.compare(elementwise.eq, semantic.mod(value, promised), 0))
-    return input
-
-
-@builtin
-def max_contiguous(input: Any, values: Any) -> Any:
-    """Promise that runs of `values` elements are contiguous; computes nothing."""
-    static(values, "the values of max_contiguous")
-    return input
-
-
-@builtin
-def max_constancy(input: Any, values: Any) -> Any:
-    """Promise that runs of `values` elements are equal; computes nothing."""
-    static(values, "the values of max_constancy")
-    return input
-
-
+# Checks
 @builtin
 def assume(cond: Any) -> None:
     """Promise that a scalar condition holds."""

@@ -8,7 +8,7 @@ from typing import Any
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.plan import Plan, grouped, grouped_result, operand_layout, tile_value, variables
-from tinyton_lab.ops import collective, control, local, memory
+from tinyton_lab.ops import collective, contract, control, local, memory
 
 
 def assign(function: Function) -> Function:
@@ -41,6 +41,8 @@ class _Emitter:
         return None if value is None else self.values[value, layout if value.type.shape else None]
 
     def _op(self, op: Op) -> None:
+        if op.row is contract.promise:
+            return  # the plan has read it
         if op.row in (memory.load, memory.store):
             self._access(op)
         elif grouped(op):

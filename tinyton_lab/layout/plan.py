@@ -14,7 +14,7 @@ from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.anchors import Anchors, conversion_cost
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import in_order
-from tinyton_lab.ops import assembly, atomic, collective, control, memory, message, reduction
+from tinyton_lab.ops import assembly, atomic, collective, contract, control, memory, message, reduction
 from tinyton_lab.passes.axis_info import analyse
 
 
@@ -149,6 +149,8 @@ class Plan:
                 wanted.append(layout)
 
     def _ask(self, op: Op) -> None:
+        if op.row is contract.promise:
+            return
         if op.row is memory.store:
             self._ask_all(op, self._layout_of_store(op))
         elif op.row is memory.load:

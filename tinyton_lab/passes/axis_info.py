@@ -6,7 +6,7 @@ run (it would be out of bounds).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -16,6 +16,7 @@ from tinyton_lab.ir.types import Pointer, Tile
 from tinyton_lab.ops import contract, control, elementwise, memory, reduction, shape
 from tinyton_lab.passes.constants import constant_of
 from tinyton_lab.passes.outcome import Options, Outcome
+from tinyton_lab.passes.promises import promises, split_pointers
 
 LARGEST = 1 << 30
 
@@ -98,10 +99,10 @@ def axis_info(function: Function, options: Options) -> Outcome:
 class _Analysis:
     def __init__(self, function: Function) -> None:
         self.infos: dict[Value, AxisInfo] = {}
+        self.assumed, self.promises = _assumed(function), promises(function)
         for parameter, value in zip(function.parameters, function.body.args, strict=True):
             divisor = max(parameter.divisibility, 1)
-            self.infos[value] = AxisInfo((Axis(1, divisor, 1),), f"the parameter {parameter.name}")
-        self.promised = _promises(function)
+            self.set(value, AxisInfo((Axis(1, divisor, 1),), f"the parameter {parameter.name}"))
         self.block(function.body)
 
     def get(self, value: Value | None) -> AxisInfo:
@@ -111,11 +112,22 @@ class _Analysis:
         return nothing(value.type) if found is None else found
 
     def set(self, value: Value, info: AxisInfo) -> None:
-        divisor = self.promised.get(value)
+        divisor = self.assumed.get(value)
         if divisor is not None:
             axes = tuple(replace(a, divisibility=max(a.divisibility, divisor)) for a in info.axes)
             info = AxisInfo(axes, f"assumed to be a multiple of {divisor}")
-        self.infos[value] = info
+        axes = promised(info.axes, [self._fact(value, op) for op in self.promises.get(value, ())])
+        self.infos[value] = info if axes == info.axes else AxisInfo(axes, f"promised; {info.because}")
+
+    def _fact(self, value: Value, promise: Op) -> Mapping[str, Sequence[int]]:
+        """What an op promises about a value: itself, or as the distance of the pointers that the promise is about."""
+        split = promise.operands[0] and split_pointers(promise.operands[0])
+        if promise.operands[0] is value or split is None or "divisibility" not in promise.attrs:
+            return promise.attrs
+        base, _ = split
+        item = base.type.element.element.bytes if isinstance(base.type.element, Pointer) else 1
+        multiples = (gcd(number, self.get(base).divisor) for number in promise.attrs["divisibility"])
+        return {"divisibility": [max(number // item, 1) for number in multiples]}
 
     def block(self, block: Block) -> list[AxisInfo]:
         """Analyse a block; give the facts of what its terminator passes."""
@@ -143,9 +155,9 @@ class _Analysis:
             self.set(value, info)
 
 
-def _promises(function: Function) -> dict[Value, int]:
+def _assumed(function: Function) -> dict[Value, int]:
     """Divisors promised by ``assume(x % n == 0)``."""
-    promised: dict[Value, int] = {}
+    assumed: dict[Value, int] = {}
     for op in function.body.ops:
         if op.row is not contract.assume:
             continue
@@ -153,8 +165,20 @@ def _promises(function: Function) -> dict[Value, int]:
         if test is not None and test.row is elementwise.eq and constant_of(test.operands[1]) == 0:
             rest = test.operands[0].op if test.operands[0] is not None else None
             if rest is not None and rest.row is elementwise.mod and rest.operands[0] is not None:
-                promised[rest.operands[0]] = power_of_two_in(int(constant_of(rest.operands[1]) or 1))
-    return promised
+                assumed[rest.operands[0]] = power_of_two_in(int(constant_of(rest.operands[1]) or 1))
+    return assumed
+
+
+def promised(axes: tuple[Axis, ...], facts: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Axis, ...]:
+    """Facts with promised ones added. A promised run counts from a promised multiple, or from any number."""
+    for fact in facts:
+        runs, multiples, equals = (fact.get(name) for name in ("contiguity", "divisibility", "constancy"))
+        for number, axis in enumerate(axes):
+            longer = max(axis.contiguity, power_of_two_in(runs[number])) if runs else axis.contiguity
+            divisor = max(axis.divisor_at(longer), power_of_two_in(multiples[number]) if multiples else 1)
+            constancy = max(axis.constancy, power_of_two_in(equals[number]) if equals else 1)
+            axes = (*axes[:number], Axis(longer, divisor, constancy), *axes[number + 1 :])
+    return axes
 
 
 def power_of_two_in(number: int) -> int:

@@ -16,6 +16,7 @@ from tinyton_lab.llvm import native
 from tinyton_lab.llvm.text import Register
 from tinyton_lab.ops import memory as memory_ops
 from tinyton_lab.ops import message as message_ops
+from tinyton_lab.passes.promises import without_promises
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.cpu import Access, CpuCode, CpuParameter
 from tinyton_lab.runtime.messages import Message
@@ -29,6 +30,7 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
 
     `checked` compares every access with its array. Raises TT5012, located, for an op that this engine lacks.
     """
+    function = without_promises(function)
     check.check(function)
     machine = machine or native.host()
     code = Code(machine, bool(function.attrs.get("fp_fusion")))

@@ -77,6 +77,7 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     message.print_: lower_print,
     message.check: lower_check,
     contract.assume: lambda state, op: None,
+    contract.promise: lambda state, op: None,
     local.convert_layout: lower_renumbering,
     local.local_alloc: lower_local_alloc,
     local.local_store: lower_local_store,
