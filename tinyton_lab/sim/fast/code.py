@@ -68,12 +68,11 @@ class _Writer:
         self.registers = Registers(self.b, plan)
         self.accesses = Accesses(self.b, self.registers)
         self.specials: dict[str, int] = {}
-        resumed = [node.follow for node in plan.nodes if node.barrier is not None]
-        self.resumed = sorted(set(resumed))
+        self.resting = [node for node in plan.nodes if node.barrier is not None]
         self.offsets: dict[int, int] = {}
         self.holds = any(node.divergent and _named(node) for node in plan.nodes)
         at = FRAME_REGISTERS
-        for register in sorted({r for n in self.resumed for r in plan.nodes[n].live}):
+        for register in sorted({r for node in self.resting for r in plan.nodes[node.follow].live}):
             self.offsets[register] = at
             at += 256
         self.frame_bytes = at
@@ -119,15 +118,15 @@ class _Writer:
         for name, register in self.plan.program.specials.items():
             self.special(name, register)
         state = b.emit(f"load i32, ptr {self.field(FRAME_STATE).text}", "i32")
-        cases = " ".join(f"i32 {n}, label %resume.{n}" for n in self.resumed)
+        cases = " ".join(f"i32 {node.number + 1}, label %resume.{node.number}" for node in self.resting)
         b.effect(f"switch {state}, label %fresh [ {cases} ]")
         b.place("fresh")
         for register in sorted(self.plan.nodes[0].live - set(self.plan.program.specials.values())):
             type_ = r.type_of(register)
             r.store(register, const(0, Register("", type_)))
         b.branch("node.0")
-        for number in self.resumed:
-            self.resume(number)
+        for node in self.resting:
+            self.resume(node)
 
     def threads(self) -> None:
         """Each lane's number in the CTA."""
@@ -140,17 +139,40 @@ class _Writer:
     def field(self, offset: int) -> Register:
         return self.b.emit(f"getelementptr i8, ptr %frame, i64 {offset}", "ptr")
 
-    def resume(self, number: int) -> None:
+    def resume(self, node: Node) -> None:
+        """Go on behind the barrier of a node."""
         b, r = self.b, self.registers
-        b.place(f"resume.{number}")
-        for register in sorted(self.plan.nodes[number].live):
+        b.place(f"resume.{node.number}")
+        for register in sorted(self.plan.nodes[node.follow].live):
             type_, at = r.type_of(register), self.field(self.offsets[register])
             r.store(register, self.thaw(type_, at))
-        for node in self.plan.nodes:
-            if node.barrier is not None and node.follow == number:
-                self.gather(node, number)
-                break
-        b.branch(f"node.{number}")
+        if node.barrier is not None and node.barrier.targets:
+            r.node = node
+            self.answer(node.barrier)
+        self.gather(node, node.follow)
+        b.branch(f"node.{node.follow}")
+
+    def answer(self, step: Step) -> None:
+        """What ``bar.red`` found: how many threads' predicates hold, whether any does, or all do."""
+        b = self.b
+        told = self.accesses.slot(Slot.TOLD + (step.sources[0].bits & 15))
+        if step.form["op"] == "popc":
+            self.registers.write(step, step.targets[0], b.emit(f"trunc {told} to i32", "i32"))
+            return
+        # For ``and`` the threads are counted whose predicate does not hold.
+        word = "eq" if step.form["op"] == "and" else "ne"
+        self.registers.write(step, step.targets[0], b.compare(f"icmp {word}", told, const(0, told)))
+
+    def ask(self, step: Step, number: int) -> None:
+        """Add this warp's threads to what ``bar.red`` counts."""
+        b, r = self.b, self.registers
+        flags = r.spread(r.read(step.sources[-1]))
+        flags = inverted(b, flags) if step.form["op"] == "and" else flags
+        bits = r.bits(b.binary("and", flags, r.mask))
+        count = b.emit(f"zext {b.intrinsic('llvm.ctpop', bits)} to i64", "i64")
+        at = b.emit(f"getelementptr i64, ptr %ctx, i64 {Slot.HOLDS + number}", "ptr")
+        have = b.emit(f"load i64, ptr {at.text}", "i64")
+        b.effect(f"store {b.binary('add', have, count)}, ptr {at.text}")
 
     def thaw(self, type_: str, at: Register) -> Register:
         """A register's value from the frame; predicates lie there as bits."""
@@ -160,17 +182,17 @@ class _Writer:
             return b.emit(f"bitcast {bits} to {MASK}", MASK)
         return b.emit(f"load {type_}, ptr {at.text}, align 8", type_)
 
-    def freeze(self, number: int) -> None:
-        """Put what lives at the start of a node into the frame."""
+    def freeze(self, node: Node) -> None:
+        """Put what lives behind a node's barrier into the frame."""
         b, r = self.b, self.registers
-        for register in sorted(self.plan.nodes[number].live):
+        for register in sorted(self.plan.nodes[node.follow].live):
             value, at = r.load(register), self.field(self.offsets[register])
             if value.type == MASK:
                 value = r.bits(value)
             b.effect(f"store {value}, ptr {at.text}, align 8")
         live = b.emit(f"load {MASK}, ptr %live", MASK)
         b.effect(f"store {r.bits(live)}, ptr {self.field(FRAME_LIVE).text}")
-        b.effect(f"store i32 {number}, ptr {self.field(FRAME_STATE).text}")
+        b.effect(f"store i32 {node.number + 1}, ptr {self.field(FRAME_STATE).text}")
 
     def special(self, name: str, register: int) -> None:
         """A special register's value: of the lane, the CTA, or the launch."""
@@ -403,8 +425,12 @@ class _Writer:
         at = b.emit(f"getelementptr i64, ptr %ctx, i64 {Slot.ARRIVED + number}", "ptr")
         have = b.emit(f"load i64, ptr {at.text}", "i64")
         b.effect(f"store {b.binary('add', have, const(32, have))}, ptr {at.text}")
-        if len(step.sources) > 1:
-            count = self.registers.read(step.sources[1])
+        counts = step.sources[1:]
+        if step.form["action"] == "red":
+            self.ask(step, number)
+            counts = counts[:-1]
+        if counts:
+            count = self.registers.read(counts[0])
             if count.lanes:
                 raise Unsupported("a barrier for a varying number of threads")
             wide = b.emit(f"zext {count} to i64", "i64")
@@ -413,7 +439,7 @@ class _Writer:
         if step.form["action"] == "arrive":
             self.follow(node)
             return
-        self.freeze(node.follow)
+        self.freeze(node)
         b.effect(f"store i32 {number}, ptr {self.field(FRAME_BARRIER).text}")
         b.effect(f"store i32 {WAITING}, ptr {self.field(FRAME_STATUS).text}")
         b.effect("ret i32 0")

@@ -47,7 +47,9 @@ class Slot(IntEnum):
     WARP = 89
     SPECIALS = 90
     FUNCTIONS = 160
-    END = 320
+    HOLDS = 320
+    TOLD = 336
+    END = 352
 
 
 class Space(IntEnum):

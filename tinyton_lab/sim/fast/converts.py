@@ -9,6 +9,7 @@ from tinyton_lab.sim.fast.emission import (
     Unsupported,
     as_bits,
     as_float,
+    canonical,
     const,
     emits,
     flush,
@@ -16,10 +17,14 @@ from tinyton_lab.sim.fast.emission import (
     resize,
 )
 from tinyton_lab.sim.fast.floats import (
+    BYTES,
     compare_floats,
+    from_byte,
     joined,
+    narrowed,
     rectified,
     saturated,
+    to_byte,
     to_half,
     widened,
 )
@@ -36,7 +41,7 @@ def _limits(type_: PtxType) -> tuple[int, int]:
     return 0, (1 << type_.bits) - 1
 
 
-@emits("cvt", "int f16 bf16 f32 f64 f16x2 bf16x2 tf32")
+@emits("cvt", "int f16 bf16 f32 f64 f16x2 bf16x2 tf32 e4m3x2 e5m2x2")
 def convert(b: Builder, form: Form, x: Register, *more: Register) -> Register:
     target, source = form.types[0], form.types[1]
     if form.has("pack") or len(form.types) > 2:
@@ -81,21 +86,23 @@ def _to_integer(b: Builder, form: Form, x: Register) -> Register:
 
 def _from_integer(b: Builder, form: Form, x: Register) -> Register:
     target, source = form.types
-    if form["rounding"] not in ("", "rn") or form.has("sat"):
-        raise Unsupported(form.opcode)
-    op = "sitofp" if source.kind == "signed" else "uitofp"
-    if target.name in ("f32", "f64"):
-        return b.convert(op, x, "float" if target.name == "f32" else "double")
+    rounding, op = form["rounding"].removeprefix("rn"), "sitofp" if source.kind == "signed" else "uitofp"
+    if target.name == "f64" and (not rounding or source.bits < 64):
+        return b.convert(op, x, "double")
+    if target.name == "f32" and not rounding:
+        return b.convert(op, x, "float")
     if source.bits == 64:
         raise Unsupported(form.opcode)
-    return to_half(b, b.convert(op, x, "double"), target.name)
+    exact = b.convert(op, x, "double")
+    return narrowed(b, exact, rounding) if target.name == "f32" else to_half(b, exact, target.name, rounding)
 
 
 def _between_floats(b: Builder, form: Form, x: Register) -> Register:
     target, source = form.types
     rounding, ftz = form["rounding"] or "rn", form.has("ftz")
-    if source.bits == 8 or form.has("finite") or rounding not in ("rn", *_ROUNDS):
+    if source.bits == 8 or form.has("finite") or rounding == "rna":
         raise Unsupported(form.opcode)
+    how = "" if rounding in ("rn", *_ROUNDS) else rounding
     value = _value(b, source, ftz, x)
     if rounding in _ROUNDS:
         value = b.intrinsic("llvm.copysign", b.intrinsic(_ROUNDS[rounding], value), value)
@@ -104,30 +111,49 @@ def _between_floats(b: Builder, form: Form, x: Register) -> Register:
     if form.has("relu"):
         value = rectified(b, value)
     if target.name in _SHORT:
-        return to_half(b, value, target.name)
+        return to_half(b, value, target.name, how)
     if target.name == "f64":
         return b.convert("fpext", value, "double") if value.element == "float" else value
     if value.element == "double":
-        value = b.convert("fptrunc", value, "float")
+        value = narrowed(b, value, how)
     return flush(b, value) if ftz else value
 
 
 def _pack(b: Builder, form: Form, x: Register, y: Register | None = None) -> Register:
-    name = form.type.name.removesuffix("x2")
-    if y is None or form.has("finite") or form["rounding"] not in ("", "rn"):
-        if y is None or name != "bf16" or form["rounding"] != "rz" or form.has("finite"):
-            raise Unsupported(form.opcode)
+    """Two f32 sources, or a pair of 8-bit or 16-bit floats: the first source is the upper half."""
+    name, source = form.type.name.removesuffix("x2"), form.types[1]
+    if source.kind == "packed":
+        return _bytes_to_halves(b, form, x) if name == "f16" else _halves_to_bytes(b, form, x)
+    if y is None or form.has("finite") and name not in BYTES:
+        raise Unsupported(form.opcode)
 
     def one(value: Register) -> Register:
         wide = as_float(b, value)
         wide = rectified(b, wide) if form.has("relu") else wide
-        if form["rounding"] == "rz":
-            bits = as_bits(b, wide)
-            upper = resize(b, b.binary("lshr", bits, const(16, bits)), 16)
-            return b.select(b.compare("fcmp uno", wide, wide), const(0x7FFF, upper), upper)
-        return to_half(b, wide, name)
+        return to_byte(b, wide, name) if name in BYTES else to_half(b, wide, name, form["rounding"].removeprefix("rn"))
 
-    return joined(b, one(y), one(x))
+    return _bytes(b, one(y), one(x)) if name in BYTES else joined(b, one(y), one(x))
+
+
+def _bytes(b: Builder, low: Register, high: Register) -> Register:
+    return b.binary("or", low, b.binary("shl", high, const(8, high)))
+
+
+def _halves_to_bytes(b: Builder, form: Form, x: Register) -> Register:
+    name, pair = form.type.name.removesuffix("x2"), list[Register]()
+    for place in (0, 16):
+        wide = widened(b, resize(b, b.binary("lshr", x, const(place, x)), 16), "f16")
+        pair.append(to_byte(b, rectified(b, wide) if form.has("relu") else wide, name))
+    return _bytes(b, *pair)
+
+
+def _bytes_to_halves(b: Builder, form: Form, x: Register) -> Register:
+    name, pair = form.types[1].name.removesuffix("x2"), list[Register]()
+    for place in (0, 8):
+        byte = b.binary("and", b.binary("lshr", x, const(place, x)), const(255, x))
+        value = from_byte(b, byte, name)
+        pair.append(canonical(b, rectified(b, value) if form.has("relu") else value))
+    return joined(b, *pair)
 
 
 def _tensor_float(b: Builder, form: Form, x: Register) -> Register:

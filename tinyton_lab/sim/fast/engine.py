@@ -116,7 +116,11 @@ def reason_against(state: State) -> str:
 
 
 class Worker:
-    """Mutable: the context of one thread, with the memory that it owns."""
+    """Mutable: the context of one thread, with the memory that it owns.
+
+    It holds on to everything that machine code touches, so that a thread which an interruption left behind, on its way
+    to the next look at the stop sign, touches nothing that is gone.
+    """
 
     def __init__(self, state: State, found: Compiled, counter: Array, stop: Array, regions: Array) -> None:
         threads = int(np.prod(state.block))
@@ -126,7 +130,8 @@ class Worker:
         self.local = Rows((1, warps * LANES), state.program.local_bytes + state.program.stack_bytes)
         self.frames = np.zeros(warps * found.code.frame_bytes + 64, np.uint8)
         self.coordinates = _coordinates(state.block, warps * LANES)
-        self.kept = (counter, stop, regions, state.parameters)
+        self.kept = (counter, stop, regions, state)
+        self.code = found
         local_bytes = self.local.limit
         self.put(Slot.REGIONS, _address(regions))
         self.put(Slot.REGION_COUNT, len(regions))
@@ -154,6 +159,10 @@ class Worker:
         self.region(Slot.LOCAL, 0, self.local.data.size, self.local.data, True)
         self.region(Slot.PARAMETERS, 0, len(state.parameters), state.parameters, False)
         self.specials(state, found.code)
+
+    def run(self) -> None:
+        """Run CTAs until none is left, one fails, or somebody says stop."""
+        self.code.run(_address(self.context))
 
     def put(self, slot: int, value: int) -> None:
         self.context[int(slot)] = value
@@ -194,7 +203,7 @@ def run(state: State, threads: int) -> None:
     regions = _regions(state)
     count = min(threads if not found.code.ordered else 1, int(np.prod(state.grid)))
     workers = [Worker(state, found, counter, stop, regions) for _ in range(count)]
-    _run_all(found, workers, stop)
+    _run_all(workers, stop)
     _report(state, found, workers)
 
 
@@ -207,22 +216,20 @@ def _regions(state: State) -> Array:
     return table
 
 
-def _run_all(found: Compiled, workers: list[Worker], stop: Array) -> None:
+def _run_all(workers: list[Worker], stop: Array) -> None:
     """Run every worker; an interruption of the main thread stops them all."""
     if len(workers) == 1 and threading.current_thread() is not threading.main_thread():
-        found.run(_address(workers[0].context))
+        workers[0].run()
         return
-    crew = [threading.Thread(target=found.run, args=(_address(worker.context),), daemon=True) for worker in workers]
-    for member in crew:
-        member.start()
+    crew = [threading.Thread(target=worker.run, daemon=True) for worker in workers]
     try:
+        for member in crew:
+            member.start()
         for member in crew:
             while member.is_alive():
                 member.join(_PATIENCE)
     except BaseException:
         stop[0] = 1
-        for member in crew:
-            member.join()
         raise
 
 

@@ -26,9 +26,12 @@ _HALVES = "f16 bf16 f16x2 bf16x2"
 Core = Callable[..., Register]
 
 
-def _rounds_to_nearest(form: Form) -> None:
-    if form["rounding"] not in ("", "rn"):
+def _directed(form: Form) -> str:
+    """The rounding where it is not to nearest; f64 has only that here."""
+    rounding = form["rounding"].removeprefix("rn")
+    if rounding and form.type.name == "f64":
         raise Unsupported(form.opcode)
+    return rounding
 
 
 def saturated(b: Builder, x: Register) -> Register:
@@ -80,6 +83,62 @@ def odd_single(b: Builder, s: Register) -> Register:
     return b.convert("bitcast", b.select(inexact, b.binary("or", down, const(1, down)), bits), "float")
 
 
+# Directed rounding: results to nearest that are on the wrong side of the exact value take one step.
+def stepped(b: Builder, r: Register, back: Register, exact: Register, rounding: str) -> Register:
+    """`r`, whose value is `back` where it should be `exact`, in the named rounding; `back` and `exact` are f64."""
+    bits = as_bits(b, r)
+    negative = b.compare("icmp slt", bits, const(0, bits))
+    down, up = b.binary("sub", bits, const(1, bits)), b.binary("add", bits, const(1, bits))
+    if rounding == "rz":
+        wrong = b.compare("fcmp ogt", b.intrinsic("llvm.fabs", back), b.intrinsic("llvm.fabs", exact))
+        return as_float(b, b.select(wrong, down, bits))
+    low = rounding == "rm"
+    wrong = b.compare("fcmp ogt" if low else "fcmp olt", back, exact)
+    # From a zero the step leads to the smallest number beyond it.
+    zero = b.compare("icmp eq", b.binary("shl", bits, const(1, bits)), const(0, bits))
+    least = const((1 << int(bits.element[1:]) - 1) + 1 if low else 1, bits)
+    step = b.select(negative, up if low else down, down if low else up)
+    return as_float(b, b.select(wrong, b.select(zero, least, step), bits))
+
+
+def narrowed(b: Builder, s: Register, rounding: str) -> Register:
+    """f64, exact or rounded to odd, to f32 in a rounding ("" is to nearest)."""
+    r = b.convert("fptrunc", s, "float")
+    return stepped(b, r, b.convert("fpext", r, "double"), s, rounding) if rounding else r
+
+
+# 8-bit formats: (mantissa bits, bias, largest finite value).
+BYTES = {"e4m3": (3, 7, 448.0), "e5m2": (2, 15, 57344.0)}
+
+
+def from_byte(b: Builder, x: Register, name: str) -> Register:
+    """8-bit floats, in the low half of 16-bit lanes, as f16."""
+    sign = b.binary("shl", b.binary("and", x, const(0x80, x)), const(8, x))
+    size = b.binary("and", x, const(0x7F, x))
+    mantissa, bias, _ = BYTES[name]
+    value = as_float(b, b.binary("or", sign, b.binary("shl", size, const(10 - mantissa, size))))
+    if name == "e5m2":
+        return value
+    value = b.binary("fmul", value, real(2.0 ** (15 - bias), value))
+    return b.select(b.compare("icmp eq", size, const(0x7F, size)), as_float(b, const(0x7FFF, x)), value)
+
+
+def to_byte(b: Builder, x: Register, name: str) -> Register:
+    """f32 to 8-bit floats in 16-bit lanes: nearest even, at most the largest finite value; NaN becomes 0x7F."""
+    mantissa, bias, most = BYTES[name]
+    size = b.intrinsic("llvm.fabs", x)
+    size = b.select(b.compare("fcmp ogt", size, real(most, size)), real(most, size), size)
+    bits, shift = as_bits(b, size), 23 - mantissa
+    odd = b.binary("and", b.binary("lshr", bits, const(shift, bits)), const(1, bits))
+    rounded = b.binary("add", b.binary("add", bits, const((1 << shift - 1) - 1, bits)), odd)
+    normal = b.binary("sub", b.binary("lshr", rounded, const(shift, bits)), const((127 - bias) << mantissa, bits))
+    scaled = b.intrinsic("llvm.rint", b.binary("fmul", size, real(2.0 ** (bias - 1 + mantissa), size)))
+    tiny = b.convert("fptoui", b.select(b.compare("fcmp ord", x, x), scaled, real(0.0, x)), "i32")
+    code = b.select(b.compare("fcmp olt", size, real(2.0 ** (1 - bias), size)), tiny, normal)
+    code = b.binary("or", code, b.binary("and", b.binary("lshr", as_bits(b, x), const(24, bits)), const(0x80, bits)))
+    return resize(b, b.select(b.compare("fcmp uno", x, x), const(0x7F, bits), code), 16)
+
+
 # 16-bit formats.
 def widened(b: Builder, x: Register, name: str) -> Register:
     """16-bit lanes as f32."""
@@ -89,17 +148,37 @@ def widened(b: Builder, x: Register, name: str) -> Register:
     return b.convert("fpext", b.convert("bitcast", x, "half"), "float")
 
 
-def to_half(b: Builder, x: Register, name: str) -> Register:
-    """f32 (exact or rounded to odd) or f64 to the bits of a 16-bit format, nearest even, NaN canonical."""
+def to_half(b: Builder, x: Register, name: str, rounding: str = "") -> Register:
+    """f32 (exact or rounded to odd) or f64 to the bits of a 16-bit format, NaN canonical."""
     if x.element == "double":
         x = odd_single(b, x)
     if name == "f16":
-        return canonical(b, b.convert("fptrunc", x, "half"))
+        r = b.convert("fptrunc", x, "half")
+        if rounding:
+            exact = _double(b, x)
+            r = stepped(b, r, b.convert("fpext", b.convert("fpext", r, "float"), "double"), exact, rounding)
+        return canonical(b, r)
     bits = as_bits(b, x)
+    if rounding:
+        return _cut_half(b, x, rounding)
     upper = b.binary("lshr", bits, const(16, bits))
     odd = b.binary("and", upper, const(1, bits))
     rounded = b.binary("lshr", b.binary("add", b.binary("add", bits, const(0x7FFF, bits)), odd), const(16, bits))
     short = resize(b, rounded, 16)
+    return b.select(b.compare("fcmp uno", x, x), const(0x7FFF, short), short)
+
+
+def _cut_half(b: Builder, x: Register, rounding: str) -> Register:
+    """f32 to bf16 in a directed rounding."""
+    bits = as_bits(b, x)
+    upper = b.binary("lshr", bits, const(16, bits))
+    if rounding != "rz":
+        rest = b.binary("and", bits, const(0xFFFF, bits))
+        negative = b.compare("icmp slt", bits, const(0, bits))
+        away = negative if rounding == "rm" else inverted(b, negative)
+        more = b.binary("and", b.compare("icmp ne", rest, const(0, rest)), away)
+        upper = b.binary("add", upper, b.select(more, const(1, upper), const(0, upper)))
+    short = resize(b, upper, 16)
     return b.select(b.compare("fcmp uno", x, x), const(0x7FFF, short), short)
 
 
@@ -140,22 +219,50 @@ def _double(b: Builder, x: Register) -> Register:
 # Arithmetic.
 @emits("add sub", "f32 f64")
 def add(b: Builder, form: Form, x: Register, y: Register) -> Register:
-    _rounds_to_nearest(form)
-    op = "f" + form.row.mnemonic
-    return _finished(b, form, lambda b, x, y: b.binary(op, x, y), (x, y))
+    rounding, op = _directed(form), "f" + form.row.mnemonic
+
+    def directed(b: Builder, x: Register, y: Register) -> Register:
+        y = b.unary("fneg", y) if op == "fsub" else y
+        return narrowed(b, round_to_odd(b, *two_sum(b, _double(b, x), _double(b, y))), rounding)
+
+    return _finished(b, form, directed if rounding else lambda b, x, y: b.binary(op, x, y), (x, y))
 
 
 @emits("mul div", "f32 f64")
 def multiply(b: Builder, form: Form, x: Register, y: Register) -> Register:
-    _rounds_to_nearest(form)
-    op = "f" + form.row.mnemonic
-    return _finished(b, form, lambda b, x, y: b.binary(op, x, y), (x, y))
+    rounding, op = _directed(form), "f" + form.row.mnemonic
+
+    def directed(b: Builder, x: Register, y: Register) -> Register:
+        x, y = _double(b, x), _double(b, y)
+        return narrowed(b, b.binary("fmul", x, y) if op == "fmul" else _quotient(b, x, y), rounding)
+
+    return _finished(b, form, directed if rounding else lambda b, x, y: b.binary(op, x, y), (x, y))
+
+
+def _sticky(b: Builder, q: Register, residual: Register) -> Register:
+    """An f64 result that is short enough for f32 may hide a rest: round it to odd by the residual."""
+    back = _double(b, b.convert("fptrunc", q, "float"))
+    finite = b.compare("fcmp one", b.intrinsic("llvm.fabs", q), real(float("inf"), q))
+    short = b.binary("and", b.compare("fcmp oeq", back, q), finite)
+    return round_to_odd(b, q, b.select(short, residual, real(0.0, q)))
+
+
+def _quotient(b: Builder, x: Register, y: Register) -> Register:
+    q = b.binary("fdiv", x, y)
+    rest = b.binary("fsub", x, b.binary("fmul", q, y))
+    return _sticky(b, q, b.select(b.compare("fcmp olt", y, real(0.0, y)), b.unary("fneg", rest), rest))
 
 
 @emits("fma mad", "f32 f64")
 def multiply_add(b: Builder, form: Form, x: Register, y: Register, z: Register) -> Register:
-    _rounds_to_nearest(form)
-    return _finished(b, form, lambda b, x, y, z: b.intrinsic("llvm.fma", x, y, z), (x, y, z))
+    rounding = _directed(form)
+
+    def directed(b: Builder, x: Register, y: Register, z: Register) -> Register:
+        product = b.binary("fmul", _double(b, x), _double(b, y))
+        return narrowed(b, round_to_odd(b, *two_sum(b, product, _double(b, z))), rounding)
+
+    nearest: Core = lambda b, x, y, z: b.intrinsic("llvm.fma", x, y, z)  # noqa: E731
+    return _finished(b, form, directed if rounding else nearest, (x, y, z))
 
 
 @emits("add sub", _HALVES)
@@ -284,13 +391,24 @@ _EXACT: dict[str, Core] = {"rcp": _one_over, "sqrt": _root, "rsqrt": _one_over_r
 def root(b: Builder, form: Form, x: Register) -> Register:
     core = _EXACT[form.row.mnemonic]
     if not form.has("approx"):
-        _rounds_to_nearest(form)
-        return _finished(b, form, core, (x,))
+        rounding = _directed(form)
+        return _finished(b, form, _directed_root(form.row.mnemonic, rounding) if rounding else core, (x,))
     if form.type.name == "f32":
         return _through_double(b, form, core, x)
     high = const(0xFFFFFFFF00000000, x)
     result = core(b, as_float(b, b.binary("and", x, high)))
     return b.binary("and", as_bits(b, result), high)
+
+
+def _directed_root(mnemonic: str, rounding: str) -> Core:
+    def core(b: Builder, x: Register) -> Register:
+        wide = _double(b, x)
+        if mnemonic == "rcp":
+            return narrowed(b, _quotient(b, real(1.0, wide), wide), rounding)
+        root = _root(b, wide)
+        return narrowed(b, _sticky(b, root, b.binary("fsub", wide, b.binary("fmul", root, root))), rounding)
+
+    return core
 
 
 class _Lanes:

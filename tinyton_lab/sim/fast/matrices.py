@@ -10,12 +10,12 @@ from tinyton_lab.ptx.isa import Form
 from tinyton_lab.ptx.isa_matrix import shape_of
 from tinyton_lab.sim.fast.accesses import Accesses
 from tinyton_lab.sim.fast.context import LANES
-from tinyton_lab.sim.fast.emission import Unsupported
-from tinyton_lab.sim.fast.floats import odd_single, to_half, widened
+from tinyton_lab.sim.fast.emission import Unsupported, resize
+from tinyton_lab.sim.fast.floats import BYTES, from_byte, odd_single, to_half, widened
 from tinyton_lab.sim.fast.registers import Registers
 from tinyton_lab.sim.fast.steps import Step
 
-_WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s8": 8, "u8": 8, "s32": 32, "f64": 64}
+_WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s8": 8, "u8": 8, "s32": 32, "f64": 64, "e4m3": 8, "e5m2": 8}
 # Elements are converted so many at a time.
 _GROUP = 8
 
@@ -40,6 +40,8 @@ def _number(b: Builder, raw: Register, type_: str, whole: bool) -> Register:
     """Raw element bits as the f64 (or i32) that products are taken of."""
     if type_ in ("f16", "bf16"):
         return b.convert("fpext", widened(b, raw, type_), "double")
+    if type_ in BYTES:
+        return b.convert("fpext", b.convert("fpext", from_byte(b, resize(b, raw, 16), type_), "float"), "double")
     if type_ in ("f32", "tf32"):
         if type_ == "tf32":
             raw = b.binary("and", raw, Register(f"splat (i32 {0xFFFFE000})", raw.type))

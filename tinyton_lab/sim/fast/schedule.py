@@ -46,6 +46,8 @@ entry:
   {slot(Slot.THREADS, "%threads")}
   %b0 = getelementptr i64, ptr %ctx, i64 {Slot.ARRIVED}
   store <32 x i64> zeroinitializer, ptr %b0, align 8
+  %b1 = getelementptr i64, ptr %ctx, i64 {Slot.HOLDS}
+  store <16 x i64> zeroinitializer, ptr %b1, align 8
   br label %next
 next:
   %w = phi i64 [ 0, %entry ], [ %w.next, %next ]
@@ -128,6 +130,13 @@ barrier:
   %open = and i1 %some, %enough
   br i1 %open, label %release, label %closed
 release:
+  %holds.i = add i64 %n, {Slot.HOLDS}
+  %holds.p = getelementptr i64, ptr %ctx, i64 %holds.i
+  %holds = load i64, ptr %holds.p
+  %told.i = add i64 %n, {Slot.TOLD}
+  %told.p = getelementptr i64, ptr %ctx, i64 %told.i
+  store i64 %holds, ptr %told.p
+  store i64 0, ptr %holds.p
   store i64 0, ptr %arrived.p
   store i64 0, ptr %expected.p
   br label %wake

@@ -290,12 +290,15 @@ def _copy(reader: Reader, instruction: Instruction, form: Form, names: Names, gu
 
 
 def _barrier(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
-    if form["action"] not in ("sync", "arrive"):
-        raise Unsupported(form.opcode)
-    sources = tuple(reader.source(names, operand, TYPES["u32"]) for operand in instruction.operands)
+    """Sources are the barrier's number, the count of threads if any, and for ``red`` the predicate, last."""
+    operands, targets, last = list(instruction.operands), list[Target | None](), list[Source]()
+    if form["action"] == "red":
+        targets.append(reader.target(names, operands.pop(0), form.type))
+        last.append(reader.source(names, operands.pop(), TYPES["pred"]))
+    sources = [reader.source(names, operand, TYPES["u32"]) for operand in operands]
     if sources[0].register >= 0:
         raise Unsupported("a barrier number in a register")
-    return Step(instruction, form, sources, (), guard)
+    return Step(instruction, form, (*sources, *last), tuple(targets), guard)
 
 
 _READERS = {
