@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tinyton_lab import frontend
 from tinyton_lab.base import knobs
@@ -93,12 +93,15 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
 
     compilation.stages.update(frontend.source_stages(request.function))
     options = request.options
-    attrs = {"num_warps": options.num_warps, "math": options.math, "fp_fusion": options.fp_fusion}
+    attrs: dict[str, Any] = {"math": options.math, "fp_fusion": options.fp_fusion}
+    if options.num_warps is not None:
+        attrs["num_warps"] = options.num_warps
     verify = knobs.VERIFY.flag()
     lowered = frontend.lower(request.function, request.arguments, attrs)
     compilation.artifacts["reached"] = lowered.reached
     compilation.diagnostics += [diagnostic(remark, "remark") for remark in lowered.remarks]
     function = lowered.function
+    compilation.options = replace(options, num_warps=function.attrs["num_warps"]).shown()
     compilation.artifacts["lowered"] = function
     compilation.provenance = function.provenance
     compilation.stages.update(frontend.located(compilation.stages, function))

@@ -27,7 +27,7 @@ from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType, float32, int1, integer_range
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.kernel import Kernel
-from tinyton_lab.language import core, functions, memory, reductions, semantic, shapes
+from tinyton_lab.language import arranging, core, functions, memory, reductions, semantic, shapes, slots
 from tinyton_lab.language.builtin import of_dialect
 from tinyton_lab.language.emission import fault, number, static_int, to_value, unwrap
 from tinyton_lab.language.value import TileValue, emitter
@@ -35,7 +35,7 @@ from tinyton_lab.ops import elementwise as ops
 
 __all__ = [
     "abs", "arange", "constexpr", "exp", "jit", "load", "load4", "log", "max", "num_programs", "program_id",
-    "reduce_max", "reduce_sum", "relu", "rsqrt", "sqrt", "store",
+    "reduce_max", "reduce_sum", "relu", "rsqrt", "shared_load", "shared_store", "sqrt", "store", "sync",
 ]  # fmt: skip
 
 constexpr = Constexpr
@@ -117,8 +117,26 @@ def load(ptr: Any, mask: Any = None, other: Any = None) -> TileValue:
 
 @builtin
 def load4(ptr: Any, mask: Any = None, other: Any = None) -> tuple[TileValue, ...]:
-    """Read four neighbouring elements per lane."""
-    return tuple(load(semantic.add(ptr, step), mask, other) for step in range(4))
+    """Read four neighbouring elements per lane, in one access; the mask turns all four off."""
+    pointer, _ = memory.pointers(ptr)
+    if not pointer.shape:
+        return tuple(load(semantic.add(pointer, step), mask, other) for step in range(4))
+    four = (*pointer.shape, 4)
+    test = among_lanes(None if unwrap(mask) is None else semantic.truth(mask), pointer)
+    place = semantic.add(in_fours(pointer), shapes.broadcast_to(shapes.expand(shapes.arange(0, 4), 0), four))
+    if test is None:
+        loaded = memory.load(place, None, None, {})
+    else:
+        instead = in_fours(to_value(other)) if unwrap(mask) is not None and unwrap(other) is not None else None
+        loaded = memory.load(place, in_fours(shapes.broadcast_to(test, pointer.shape)), instead, {})
+    even, odd = arranging.split(shapes.reshape(loaded, (*pointer.shape, 2, 2)))
+    (first, third), (second, fourth) = arranging.split(even), arranging.split(odd)
+    return first, second, third, fourth
+
+
+def in_fours(value: TileValue) -> TileValue:
+    """The value of each lane four times, along a new last axis."""
+    return shapes.broadcast_to(shapes.expand(value, 1), (*value.shape, 4)) if value.shape else value
 
 
 @builtin
@@ -145,6 +163,31 @@ def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, Tile
 
     found, highest = reductions.reduce([value, lane], 0, later, commutes=True)
     return found, semantic.compare(semantic.COMPARE["ge"], highest, 0)
+
+
+# Shared memory
+@builtin
+def shared_store(idx: Any, val: Any, buffer_size: Any = None, mask: Any = None) -> None:
+    """Write slots of the program's shared memory, of 32 bits each; a uniform slot is written by the first lane."""
+    index, stored = to_value(idx), to_value(val)
+    test = None if unwrap(mask) is None else semantic.truth(mask)
+    if not index.shape and (stored.shape or (test is not None and test.shape)):
+        stored, test = last_lane(stored, among_lanes(test, stored))
+    test = among_lanes(test, index, stored)
+    slots.store(idx, stored, test, emitter().memory.get("lanes", 1), buffer_size)
+
+
+@builtin
+def shared_load(idx: Any, buffer_size: Any = None, dtype: Any = None, mask: Any = None) -> TileValue:
+    """Read slots of the program's shared memory, as a dtype or as what the kernel stores there."""
+    test = among_lanes(None if unwrap(mask) is None else semantic.truth(mask), to_value(idx))
+    return slots.load(idx, test, emitter().memory.get("lanes", 1), buffer_size, dtype)
+
+
+@builtin
+def sync() -> None:
+    """Wait until every lane is here: each then sees what the others stored to shared memory."""
+    slots.sync()
 
 
 # Elementwise

@@ -11,12 +11,12 @@ from tinyton_lab.base.targets import CPU, Target
 class Options:
     """What the compiler is asked for.
 
-    `num_warps` and `num_stages` shape GPU code; `math` is ``full`` (accurate, the same bits on every engine) or
-    ``approx`` (a GPU's fast instructions); `fp_fusion` allows a * b + c to be fused; `checked` adds bounds checks to
-    CPU code; `target` is the machine.
+    `num_warps` (None: as the dialect has it) and `num_stages` shape GPU code; `math` is ``full`` (accurate, the same
+    bits on every engine) or ``approx`` (a GPU's fast instructions); `fp_fusion` allows a * b + c to be fused; `checked`
+    adds bounds checks to CPU code; `target` is the machine.
     """
 
-    num_warps: int = 4
+    num_warps: int | None = None
     num_stages: int = 3
     math: str = "full"
     fp_fusion: bool = False
@@ -26,4 +26,4 @@ class Options:
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The options as text pairs, for the record."""
         names = ("num_warps", "num_stages", "math", "fp_fusion") if self.target.is_gpu else ("math", "checked")
-        return tuple((name, str(getattr(self, name))) for name in names)
+        return tuple((name, str(getattr(self, name))) for name in names if getattr(self, name) is not None)

@@ -26,6 +26,7 @@ from tinyton_lab.language.emission import static, unwrap
 from tinyton_lab.language.value import EMITTER, make
 
 DEEPEST = 64  # calls within calls
+DEFAULT_WARPS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def lower(
     parameters = [
         Parameter(name, given.tile, given.divisibility, parsed.argument_span(name)) for name, given in runtime.items()
     ]
-    attrs = {"num_warps": 4, "dialect": function.dialect, **(options or {})}
+    attrs = {"num_warps": DEFAULT_WARPS, "dialect": function.dialect, **(options or {})}
     lowering = Lowering(Function(parsed.name, parameters, attrs), DIALECTS[function.dialect])
     frame = Frame(lowering, parsed, None)
     token = EMITTER.set(lowering.emitter)
@@ -148,7 +149,20 @@ def lower(
         EMITTER.reset(token)
     if returned is not None and returned.value is not None:
         raise error("TT1026", parsed.span(returned.node), name=parsed.name, what=kind_of(returned.value))
+    if "num_warps" not in (options or {}):
+        lowering.emitter.function.attrs["num_warps"] = warps_for(lowering.emitter.memory.get("lanes"))
     return Lowered(lowering.emitter.function, lowering.reached, tuple(lowering.emitter.remarks))
+
+
+def warps_for(lanes: int | None) -> int:
+    """Warps of a program that asks for none: in tiny-ton's dialect as many as give each lane a thread of its own.
+
+    >>> warps_for(None), warps_for(8), warps_for(100), warps_for(5000)
+    (4, 1, 4, 32)
+    """
+    if lanes is None:
+        return DEFAULT_WARPS
+    return min(max((1 << (lanes - 1).bit_length()) // 32, 1), 32)
 
 
 def _bind_arguments(frame: Frame, arguments: Mapping[str, ArgumentType]) -> None:

@@ -5,7 +5,18 @@
 
 from __future__ import annotations
 
-from tinyton_lab.interpreter import atomics, collective, messages
+from tinyton_lab.interpreter import atomics, collective, messages, shared
 from tinyton_lab.interpreter.machine import HANDLERS, Buffer, Frame, Interpreter, missing_rows, run
 
-__all__ = ["HANDLERS", "Buffer", "Frame", "Interpreter", "atomics", "collective", "messages", "missing_rows", "run"]
+__all__ = [
+    "HANDLERS",
+    "Buffer",
+    "Frame",
+    "Interpreter",
+    "atomics",
+    "collective",
+    "messages",
+    "missing_rows",
+    "run",
+    "shared",
+]

@@ -16,6 +16,7 @@ import numpy as np
 
 from tinyton_lab.base.access import Extent, misaligned, out_of_bounds
 from tinyton_lab.base.dtypes import DType, int64
+from tinyton_lab.interpreter.slots import Slots
 from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ir.definition import OpDef
 from tinyton_lab.ir.types import Pointer, Tile
@@ -86,6 +87,7 @@ class Interpreter:
         self.roots = pointer_roots(function)
         self.buffers: dict[int, Memory] = {}
         self.scalars: list[Array] = []
+        self.slots = Slots(0, 0)
         for index, (parameter, argument) in enumerate(zip(function.parameters, arguments, strict=True)):
             if parameter.type.is_pointer:
                 self.buffers[index] = Memory(argument)
@@ -100,7 +102,8 @@ class Interpreter:
         self.block(self.function.body, self.frame(first, last), self.scalars)
 
     def frame(self, first: int, last: int) -> Frame:
-        """The outermost frame of the programs ``first .. last - 1``."""
+        """The outermost frame of the programs ``first .. last - 1``, whose shared memory is empty."""
+        self.slots = Slots(first, last - first)
         frame = Frame(last - first)
         frame.values[NUMBER] = np.arange(first, last, dtype=np.int64)
         return frame

@@ -17,8 +17,8 @@ def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
     """Read launch options for an engine. Raises TT3013 for a senseless value, TT5001 for an unknown target."""
     on_gpu = engine in ("cuda", "sim")
     machine = find_target(given.get("target") or (_default_gpu(engine) if on_gpu else CPU))
-    warps = given.get("num_warps", 4)
-    if warps not in (1, 2, 4, 8, 16, 32):
+    warps = given.get("num_warps")
+    if warps is not None and warps not in (1, 2, 4, 8, 16, 32):
         raise _bad(kernel, "num_warps", warps, "it must be a power of two between 1 and 32")
     stages = given.get("num_stages", 3)
     if not isinstance(stages, int) or not 0 <= stages <= 16:

@@ -14,7 +14,7 @@ from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.ir.rewrite import Rewriter
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import item_bytes, regions, steps_of_op
-from tinyton_lab.ops import control, elementwise, local, memory, reduction, shape
+from tinyton_lab.ops import control, elementwise, local, memory, reduction, shape, shared
 from tinyton_lab.ops.roots import pointer_roots
 from tinyton_lab.passes.constants import constant_of
 
@@ -80,6 +80,8 @@ class _Finder:
         return pending
 
     def op(self, op: Op, pending: Pending) -> Pending:
+        if op.row is shared.sync:
+            return frozenset()
         if op.row is control.if_:
             return self.block(op.blocks[0], pending) | self.block(op.blocks[1], pending)
         if op.row in (control.for_, control.while_):

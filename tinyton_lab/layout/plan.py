@@ -14,7 +14,7 @@ from tinyton_lab.ir.core import Block, Function, Op, Value
 from tinyton_lab.layout.anchors import Anchors, conversion_cost
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import in_order
-from tinyton_lab.ops import assembly, atomic, collective, contract, control, memory, message, reduction
+from tinyton_lab.ops import assembly, atomic, collective, contract, control, memory, message, reduction, shared
 from tinyton_lab.passes.axis_info import analyse
 
 
@@ -225,6 +225,8 @@ _GROUPED = (
     atomic.compare_exchange,
     message.print_,
     message.check,
+    shared.shared_store,
+    shared.shared_load,
     assembly.assembly,
     assembly.assembly_with_effects,
 )

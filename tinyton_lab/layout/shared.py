@@ -12,9 +12,10 @@ from tinyton_lab.layout.convert import movement
 from tinyton_lab.layout.linear import Layout
 from tinyton_lab.layout.reduce import ALIGNMENT_BYTES, item_bytes, regions
 from tinyton_lab.layout.swizzle import row_major, swizzle
-from tinyton_lab.ops import collective, local, reduction, shape
+from tinyton_lab.ops import collective, local, reduction, shape, shared
 
 RING_BYTES = 16384
+SLOTS = (shared.shared_store, shared.shared_load)
 
 
 def lower_conversions(function: Function) -> Function:
@@ -74,7 +75,7 @@ def allocate(function: Function, target: Target) -> Function:
     """Give each piece of shared memory its offset, and the function its total as the attribute ``shared_bytes``.
 
     Pieces live for one exchange only. They are dealt round a ring, so that neighbours differ and need no barrier
-    between them, while the ring stays small.
+    between them, while the ring stays small. The slots of tiny-ton's kernels lie behind it, for the whole program.
     """
     used = {value for op in function.walk() for value in op.inputs}
     needs = {op.uid: need for op in function.walk() if (need := _need(op, used))}
@@ -87,7 +88,12 @@ def allocate(function: Function, target: Target) -> Function:
         at += need
         total = max(total, at)
 
+    slots = total
+    total += shared.slots_of([op.attrs for op in function.walk() if op.row in SLOTS]) * shared.SLOT_BYTES
+
     def place(rewriter: Rewriter, op: Op) -> None:
+        if op.row in SLOTS:
+            op.attrs = {**op.attrs, "offset": slots}
         if op.uid in offsets:
             op.attrs = {**op.attrs, "offset" if op.row is local.local_alloc else "scratch": offsets[op.uid]}
 

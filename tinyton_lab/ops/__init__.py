@@ -17,6 +17,7 @@ from tinyton_lab.ops import (
     program,
     reduction,
     shape,
+    shared,
 )
 from tinyton_lab.ops.table import OPS
 
@@ -36,4 +37,5 @@ __all__ = [
     "program",
     "reduction",
     "shape",
+    "shared",
 ]

@@ -29,6 +29,7 @@ from tinyton_lab.ops import (
     program,
     reduction,
     shape,
+    shared,
 )
 from tinyton_lab.pipeline import TILE_PASSES
 from tinyton_lab.ptx.table import ROWS
@@ -47,6 +48,7 @@ FAMILIES: dict[str, ModuleType] = {
     "Contractions": contract,
     "The program and its grid": program,
     "Control flow": control,
+    "Shared memory of tiny-ton's dialect": shared,
     "Layout IR only": local,
 }
 

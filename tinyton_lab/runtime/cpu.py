@@ -191,7 +191,9 @@ class CpuKernel:
         program, uid, argument, address = record
         x, y, _ = grid
         if uid in self.code.messages:
-            return self.code.messages[uid].failure((program % x, program // x % y, program // (x * y)))
+            return self.code.messages[uid].failure(
+                (program % x, program // x % y, program // (x * y)), argument, address
+            )
         access = self.code.accesses[uid]
         extents = self._extents(values)
         return out_of_bounds(

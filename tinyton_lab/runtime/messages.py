@@ -19,13 +19,17 @@ from tinyton_lab.runtime import frame
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A `print` or a `check`: where it stands, its text, and the tile that it looks at (element None: no tile)."""
+    """A `print` or a `check`: where it stands, its text, and the tile that it looks at (element None: no tile).
+
+    Also an access of shared memory: its text is what it does, and `slots` how many there are.
+    """
 
     span: Span | None
     text: str
     element: DType | Pointer | None = None
     shape: tuple[int, ...] = ()
     hexadecimal: bool = False
+    slots: int = 0
 
     def line(self, program: tuple[int, int, int], element: int, bits: int) -> str:
         """The line that a `print` gives for one element."""
@@ -40,8 +44,12 @@ class Message:
         raw = np.array([bits & (1 << element.bits) - 1], f"u{element.bytes}")
         return int(raw[0]) if element.kind == "bool" else raw.view(element.numpy)[0].item()
 
-    def failure(self, program: tuple[int, int, int]) -> TinytonError:
-        """TT4011 of a `check`."""
+    def failure(self, program: tuple[int, int, int], lane: int = 0, slot: int = 0) -> TinytonError:
+        """TT4011 of a `check`; TT4014 or TT4012 of a lane that accesses a slot."""
+        if self.slots:
+            code = "TT4012" if 0 <= slot < self.slots else "TT4014"
+            fields: dict[str, Any] = {"lane": f"lane {lane}", "action": self.text, "slot": slot, "slots": self.slots}
+            return error(code, self.span, program=program, **fields)
         return error("TT4011", self.span, message=f": {self.text}" if self.text else "", program=program)
 
 

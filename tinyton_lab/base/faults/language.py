@@ -202,6 +202,14 @@ def kernel(o):
         "A debugger follows the Python text, which only eager mode runs. This is a remark: the kernel runs without it.",
     ),
     Fault(
+        "TT1036",
+        "Lanes that may not have waited",
+        "lanes read slots here that may have been stored to by others since the last sync",
+        "put tiny_ton.sync() before it",
+        "Lanes go at their own pace: what one of them stores is there for the others after a sync. This is a remark: "
+        "the interpreter and eager mode tell whether it happens (TT4013), a GPU does as it is told.",
+    ),
+    Fault(
         "TT1028",
         "Endless loop",
         "this condition is always true, so the loop never ends",

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from tinyton_lab.base.faults.row import Fault
 
+
+def _lanes(body: str) -> str:
+    """A specimen: a kernel of 8 lanes in tiny-ton's dialect over a float32 array with this body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    head = "from tinyton_lab import tiny_ton as tt4\n@tt4.jit\ndef kernel(x):\n    i = tt4.arange(0, 8)\n"
+    return f'{head}{lines}kernel[(1,)](np.zeros(8, np.float32), backend="interpreter")\n'
+
+
 ROWS: tuple[Fault, ...] = (
     Fault(
         "TT4001",
@@ -48,5 +56,33 @@ def kernel(x):
     assert tl.load(x + i) > 0, "x must be positive"
 kernel[(1,)](np.zeros(8, np.float32), backend="eager")
 """,
+    ),
+    Fault(
+        "TT4012",
+        "Shared memory that holds nothing",
+        "{lane} of program {program} would {action} slot {slot} of shared memory, which nothing was stored to",
+        "store to the slot first, in every program and every lane that it needs",
+        "Shared memory is empty when a program starts; what a GPU would read there is left over from other programs. "
+        "The interpreter and eager mode look; elsewhere sanitize=True of the simulator does.",
+        _lanes("tt4.store(x + i, tt4.shared_load(i))"),
+    ),
+    Fault(
+        "TT4013",
+        "Lanes that do not wait for each other",
+        "{lane} of program {program} would {action} slot {slot} of shared memory, which {did} with no sync between",
+        "put tiny_ton.sync() between the two accesses",
+        "Lanes go at their own pace. What one of them stores is there for the others after the next sync, and a slot "
+        "that others may still read is stored to after one. In a loop that means two: one before the slots are read, "
+        "one before the next turn stores to them again. The interpreter and eager mode look at every slot; a uniform "
+        "slot is stored to by lane 0 and read by all lanes.",
+        _lanes("tt4.shared_store(i, tt4.load(x + i))\ntt4.store(x + i, tt4.shared_load(7 - i))"),
+    ),
+    Fault(
+        "TT4014",
+        "Slot outside shared memory",
+        "{lane} of program {program} would {action} slot {slot} of shared memory, which has {slots}",
+        "state the slots that are needed: buffer_size=n",
+        "Shared memory has as many slots as a program has lanes, or as many as buffer_size says, of 4 bytes each.",
+        _lanes("tt4.shared_store(i + 1, i)"),
     ),
 )

@@ -251,6 +251,39 @@ kernel[(1,)](np.zeros(32, np.float32))
 """,
     ),
     Fault(
+        "TT2032",
+        "Value that no slot holds",
+        "a slot of shared memory has 32 bits and cannot hold {type}",
+        "cast it to float32 or int32",
+        "Slots of shared memory have 4 bytes. Narrower floats are kept as float32, narrower integers as 32 bits.",
+        """
+from tinyton_lab import tiny_ton
+@tiny_ton.jit
+def kernel(x):
+    i = tiny_ton.arange(0, 16)
+    tiny_ton.shared_store(i, tiny_ton.load(x + i))
+kernel[(1,)](np.zeros(16, np.float64))
+""",
+    ),
+    Fault(
+        "TT2033",
+        "Shared memory of several dtypes",
+        "this kernel keeps {types} in shared memory, so a load must say which it reads",
+        "give the dtype: shared_load(index, dtype=tl.int32)",
+        "A slot is 32 bits. A load without a dtype reads what the stores of the kernel keep there, if that is one "
+        "dtype: float32 or a 32-bit integer.",
+        """
+from tinyton_lab import tiny_ton
+@tiny_ton.jit
+def kernel(x):
+    i = tiny_ton.arange(0, 16)
+    tiny_ton.shared_store(i, i)
+    tiny_ton.shared_store(i + 16, 0.5, buffer_size=32)
+    tiny_ton.store(x + i, tiny_ton.shared_load(i))
+kernel[(1,)](np.zeros(16, np.float32))
+""",
+    ),
+    Fault(
         "TT2050",
         "No such block",
         "a block of a tensor cannot be made or used with {what}",

@@ -6,7 +6,7 @@ from tinyton_lab.codegen.cpu import arithmetic
 from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS
 from tinyton_lab.codegen.cpu.schedule import VIEWS
 from tinyton_lab.ir.core import Function, Op
-from tinyton_lab.ops import collective, contract, elementwise, memory, product, program, reduction, shape
+from tinyton_lab.ops import collective, contract, elementwise, memory, product, program, reduction, shape, shared
 from tinyton_lab.ops.support import refused
 
 STRUCTURED = (
@@ -14,6 +14,7 @@ STRUCTURED = (
     *LANEWISE,
     *ATOMIC,
     *MESSAGES,
+    *shared.ROWS,
     *VIEWS,
     shape.constant,
     shape.range_,

@@ -16,7 +16,7 @@ from tinyton_lab.codegen.cpu.products import Product
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
-from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, product, reduction, shape
+from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, product, reduction, shape, shared
 from tinyton_lab.ops.roots import Roots, pointer_roots
 
 EXPENSIVE = 8  # cost above which a value shared by several steps is kept instead of computed again
@@ -135,7 +135,7 @@ class _Planner:
                 self._cost(op)
                 continue
             steps.append(Step(op))
-            if op.row in LANEWISE or op.row in ATOMIC or op.row in MESSAGES:
+            if op.row in (*LANEWISE, *ATOMIC, *MESSAGES, *shared.ROWS):
                 self.forced.update(op.inputs)
             for inner in op.blocks if op.row in _BLOCKS else ():
                 self.home[inner] = op

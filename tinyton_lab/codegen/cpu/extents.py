@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.codegen.cpu.values import Values
 from tinyton_lab.ir.core import Op, Value
@@ -123,13 +125,14 @@ class Extents:
         self._note(frame.FAULT_ARGUMENT, b.i64(candidates[0] if candidates else -1))
         b.branch("fault")
 
-    def fail_unless(self, op: Op, good: Register) -> None:
-        """End the launch with the fault of an assertion unless a condition holds."""
+    def fail_unless(self, op: Op, good: Register, notes: Mapping[int, Register] | None = None) -> None:
+        """End the launch with the fault of an op unless a condition holds; `notes` go to slots of the frame."""
         b = self.code
         report, after = b.label("report"), b.label("checked")
         b.branch_if(good, after, report)
         b.place(report)
-        self._note(frame.FAULT_OP, b.i64(op.uid))
+        for slot, value in {frame.FAULT_OP: b.i64(op.uid), **(notes or {})}.items():
+            self._note(slot, value)
         b.branch("fault")
         b.place(after)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tinyton_lab.base.dtypes import DType
-from tinyton_lab.codegen.cpu import arithmetic, check, clusters, extents
+from tinyton_lab.codegen.cpu import arithmetic, check, clusters, extents, slots
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.codegen.cpu.memory import Memory
 from tinyton_lab.codegen.cpu.regions import Regions
@@ -16,6 +16,7 @@ from tinyton_lab.llvm import native
 from tinyton_lab.llvm.text import Register
 from tinyton_lab.ops import memory as memory_ops
 from tinyton_lab.ops import message as message_ops
+from tinyton_lab.ops import shared as shared_ops
 from tinyton_lab.passes.promises import without_promises
 from tinyton_lab.runtime import frame
 from tinyton_lab.runtime.cpu import Access, CpuCode, CpuParameter
@@ -48,6 +49,7 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
         regions.budget = code.variable(code.i64(frame.BUDGET_UNITS))
     code.scratch(0)
     work = regions.work(function.body)
+    slots.empty(values, function)
     regions.block(function.body)
     code.uid = 0
     regions.poll(work)
@@ -123,6 +125,8 @@ def _messages(function: Function) -> dict[int, Message]:
             found[op.uid] = Message(op.span, op.attrs["prefix"], element, tile, bool(op.attrs.get("hex")))
         elif op.row is message_ops.check:
             found[op.uid] = Message(op.span, op.attrs["message"])
+        elif op.row in (shared_ops.shared_load, shared_ops.shared_store):
+            found[op.uid] = Message(op.span, "read" if op.results else "store to", slots=op.attrs["slots"])
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinyton_lab.base.dtypes import int32
-from tinyton_lab.codegen.cpu import arithmetic, atomics, lanes, messages
+from tinyton_lab.codegen.cpu import arithmetic, atomics, lanes, messages, slots
 from tinyton_lab.codegen.cpu.blueprint import Fill, Reduce, Root, Single, Store
 from tinyton_lab.codegen.cpu.clusters import ATOMIC, LANEWISE, MESSAGES, REGIONS, Plan, Step
 from tinyton_lab.codegen.cpu.memory import Memory
@@ -14,7 +14,7 @@ from tinyton_lab.codegen.cpu.products import Multiply, Product
 from tinyton_lab.codegen.cpu.values import Buffer, Values
 from tinyton_lab.ir.core import Block, Op, Value
 from tinyton_lab.llvm.text import Register
-from tinyton_lab.ops import contract, control, memory, product, program, reduction, shape
+from tinyton_lab.ops import contract, control, memory, product, program, reduction, shape, shared
 from tinyton_lab.runtime import frame
 
 _UNKNOWN_TRIPS = 16
@@ -54,6 +54,8 @@ class Regions:
             atomics.emit(self.lanes, self.memory.extents, op)
         elif op.row in MESSAGES:
             messages.emit(self.lanes, self.memory.extents, op)
+        elif op.row in shared.ROWS:
+            slots.emit(self.lanes, self.memory.extents, op)
         elif op.results or op.row.effect == "write":
             self._scalar(op)
 

@@ -51,6 +51,7 @@ class Values:
     buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` is
     which parameters a pointer may come from. `light`: memory limits the kernel, its few ops leave registers free.
     `near` are loaded tiles whose rows an earlier step has read.
+    `slots` and `filled` are where in scratch memory tiny-ton's shared memory lies, and which slots were stored to.
     """
 
     code: Code
@@ -59,6 +60,8 @@ class Values:
     checked: bool
     strides: Strides
     light: bool = False
+    slots: int = 0
+    filled: int = 0
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     copies: dict[Op, tuple[Buffer, Register]] = field(default_factory=dict[Op, "tuple[Buffer, Register]"])

@@ -105,10 +105,15 @@ def shared_address(state: State, own: Register, at: int) -> Register:
 def wait(state: State) -> None:
     """Wait for all threads of the program (for the warp, where that is all of them)."""
     if state.warps == 1:
-        state.builder.intrinsic("llvm.nvvm.bar.warp.sync", Register("-1", "i32"), type="void", overloads=())
+        wait_in_warp(state)
     else:
         barrier = "llvm.nvvm.barrier.cta.sync.aligned.all"
         state.builder.intrinsic(barrier, Register("0", "i32"), type="void", overloads=())
+
+
+def wait_in_warp(state: State) -> None:
+    """Wait for all threads of the warp."""
+    state.builder.intrinsic("llvm.nvvm.bar.warp.sync", Register("-1", "i32"), type="void", overloads=())
 
 
 def lower_barrier(state: State, op: Op) -> None:

@@ -1,13 +1,15 @@
-"""Shared memory at computed places: elements read by index, and counters."""
+"""Shared memory at computed places: elements read by index, counters, and the slots of tiny-ton's kernels."""
 
 from __future__ import annotations
 
+from tinyton_lab.codegen.gpu.access import elements_of
 from tinyton_lab.codegen.gpu.arithmetic import element_dtype
-from tinyton_lab.codegen.gpu.exchange import read_shared, shared_address
+from tinyton_lab.codegen.gpu.exchange import read_shared, shared_address, wait_in_warp, write_shared
 from tinyton_lab.codegen.gpu.state import State, layout_of
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.layout.reduce import item_bytes
 from tinyton_lab.llvm.text import Register
+from tinyton_lab.ops.shared import SLOT_BYTES
 
 
 def lower_local_gather(state: State, op: Op) -> None:
@@ -90,3 +92,39 @@ def lower_local_count(state: State, op: Op) -> None:
         own = _times(state, _masked(state, _index(state, value, register), bins - 1), 4)
         address = shared_address(state, own, state.offsets[piece])
         b.ptx("@$1 red.shared.add.u32 [$0], 1;", "r,b", [address, counted], [])
+
+
+def lower_shared_store(state: State, op: Op) -> None:
+    """Write a slot per lane, once; threads of the warp that hold copies of a lane see it, as the lane itself does."""
+    index, value, mask = op.operand("index"), op.operand("value"), op.operand("mask")
+    if index is None or value is None:
+        raise RuntimeError("llvm: an operand is absent")
+    registers = state.get(value)
+    masks = state.get(mask) if mask is not None else [None] * len(registers)
+    layout = layout_of(value.type) if value.type.shape else None
+    owner = state.represents(layout)
+    for place, register, chosen in zip(state.get(index), registers, masks, strict=True):
+        writes = owner if chosen is None else chosen if owner is None else state.builder.binary("and", chosen, owner)
+        own = _times(state, _index(state, index, place), SLOT_BYTES)
+        write_shared(state, value.type, own, op.attrs["offset"], [register], writes)
+    if layout is not None and layout.free("lane"):
+        wait_in_warp(state)
+
+
+def lower_shared_load(state: State, op: Op) -> None:
+    """Read a slot per lane; masked-off lanes read nothing and get 0."""
+    index, mask, b = op.operand("index"), op.operand("mask"), state.builder
+    if index is None:
+        raise RuntimeError("llvm: an operand is absent")
+    made: list[Register] = []
+    for number, place in enumerate(state.get(index)):
+        own = _times(state, _index(state, index, place), SLOT_BYTES)
+        if mask is None:
+            made += read_shared(state, op.result.type, own, op.attrs["offset"], 1)
+            continue
+        address = shared_address(state, own, op.attrs["offset"])
+        nothing = Register("0", "i32")
+        args = [address, state.get(mask)[number], nothing]
+        (word,) = b.ptx("@$2 ld.shared.b32 $0, [$1];", "=&r,r,b,0", args, ["i32"])
+        made += elements_of(state, op.result.type, [word], 1)
+    state.values[op.result] = made

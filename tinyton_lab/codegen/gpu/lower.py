@@ -19,7 +19,7 @@ from tinyton_lab.codegen.gpu.exchange import (
     lower_local_store,
 )
 from tinyton_lab.codegen.gpu.flow import lower_for, lower_if, lower_while
-from tinyton_lab.codegen.gpu.gathers import lower_local_count, lower_local_gather
+from tinyton_lab.codegen.gpu.gathers import lower_local_count, lower_local_gather, lower_shared_load, lower_shared_store
 from tinyton_lab.codegen.gpu.messages import lower_check, lower_print
 from tinyton_lab.codegen.gpu.state import GpuBuilder, State, llvm_type
 from tinyton_lab.codegen.gpu.views import (
@@ -45,6 +45,7 @@ from tinyton_lab.ops import (
     program,
     reduction,
     shape,
+    shared,
 )
 
 STATIC_SHARED_BYTES = 49152
@@ -85,6 +86,9 @@ LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     local.local_gather: lower_local_gather,
     local.local_count: lower_local_count,
     local.barrier: lower_barrier,
+    shared.shared_store: lower_shared_store,
+    shared.shared_load: lower_shared_load,
+    shared.sync: lower_barrier,
 }
 
 
