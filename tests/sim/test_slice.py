@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from tests.sim import corpus
 from tests.sim.kit import element, run
 from tinyton_lab.base.diagnostics import TinytonError
+from tinyton_lab.record.events import Step
 from tinyton_lab.sim import Launch, why
 
 OUT = "mul.wide.u32 %d20, %r0, 4; add.u64 %d20, %d20, %d1; st.global.f32 [%d20], %f9;"
@@ -100,15 +103,57 @@ def test_a_nan_of_a_warpgroups_product_is_found_in_the_column_of_b():
     assert [cause.name for cause in found.leaves()] == ["matmul_param_1[77, 3]"]
 
 
-def test_an_element_of_a_warpgroups_product_has_a_row_and_a_column():
-    launch, _ = corpus.prepare("triton/matmul_fp8e4nv@90")
-    found = why(launch(record="warp", recorded_ctas=1), "matmul_nomask_param_2", (5, 9))
-    names = {cause.name for cause in found.leaves()}
-    rows = {name for name in names if name.startswith("matmul_nomask_param_0")}
-    assert found.complete and rows == {f"matmul_nomask_param_0[5, {k}]" for k in range(128)}
-    # Registers hold four neighbours of a row of B.
-    assert names >= {f"matmul_nomask_param_1[{k}, {n}]" for k in range(128) for n in range(8, 12)}
-    assert len(names - rows) <= 4 * 128 + 2
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("triton/matmul_f16@80", "matmul_param_{}"),
+        ("triton/matmul_f16@90", "matmul_param_{}"),
+        ("triton/matmul_fp8e4nv@90", "matmul_nomask_param_{}"),
+        ("triton/matmul_desc_f16@90", "matmul_desc_param_{}"),
+    ],
+)
+def test_an_element_of_a_product_has_a_row_and_a_column(name: str, argument: str):
+    """Also where registers hold several elements, of which one counts."""
+    launch, _ = corpus.prepare(name)
+    found = why(launch(record="warp", recorded_ctas=1), argument.format(2), (5, 9))
+    names = {cause.name for cause in found.leaves() if "[" in cause.name}
+    row, column = ({f"{argument.format(n)}[{at}]" for at in places} for n, places in
+                   ((0, [f"5, {k}" for k in range(128)]), (1, [f"{k}, 9" for k in range(128)])))  # fmt: skip
+    assert found.complete and names == row | column
+
+
+@pytest.mark.parametrize(
+    "name", ["cuda/m_wmma_bf16@90", "triton/softmax_fp32@80", "triton/matmul_f16@90", "triton/matmul_desc_f16@90"]
+)
+def test_what_a_slice_leaves_out_has_no_influence(name: str):
+    """An output keeps its bits when all that its slice does not have becomes something else."""
+    launch, buffers = corpus.prepare(name)
+    recording = launch(record="warp", recorded_ctas=1).recording
+    assert recording is not None
+    target, kept = recording.arguments[len(buffers) - 1].name, dict[str, set[tuple[int, ...]]]()
+    if "matmul" not in name and "wmma" not in name:
+        target = next(a.name for a in recording.arguments if any(_stores(step, a.name) for step in recording.steps))
+    for cause in why(recording, target, 3, most=20000, addresses=True, guards=True, branches=True).causes:
+        if found := re.fullmatch(r"(\w+)\[([\d, ]+)\]", cause.name):
+            kept.setdefault(found[1], set()).add(tuple(map(int, found[2].split(", "))))
+    again, changed = corpus.prepare(name)
+    rng = np.random.default_rng(5)
+    for argument, buffer in zip(recording.arguments, changed.values(), strict=False):
+        if argument.name != target:
+            other = np.ones(buffer.shape, np.bool_)
+            for place in kept[argument.name]:
+                other[place] = False
+            buffer[other] = rng.permutation(buffer[other])
+    again()
+    before, after = (
+        dict(zip([a.name for a in recording.arguments], each.values(), strict=False)) for each in (buffers, changed)
+    )
+    assert before[target].reshape(-1)[3].tobytes() == after[target].reshape(-1)[3].tobytes()
+    assert before[target].tobytes() != after[target].tobytes()
+
+
+def _stores(step: Step, name: str) -> bool:
+    return any(access.kind == "store" and access.name == name for access in step.accesses)
 
 
 def test_bulk_copies_are_followed_to_the_tensor_and_stand_in_memory():
@@ -175,6 +220,28 @@ def test_a_short_copy_has_zeros_behind_its_source(x: np.ndarray):
     cp.async.ca.shared.global [%r1], [%d10], 16, %r5; cp.async.wait_all; ld.shared.f32 %f9, [%r1+PLACE];"""
     names = [leaves(recorded(body.replace("PLACE", place), x, ".shared .align 16 .b8 s[512];\n"), 5) for place in "048"]
     assert names == [["p0[4]"], ["p0[5]"], ["zeros beyond the source"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("mov.b32 %r5, {%h1, %h2}; shr.u32 %r6, %r5, 16;", [1]),
+        ("mov.b32 %r5, {%h1, %h2}; and.b32 %r6, %r5, 65535;", [0]),
+        ("mov.b32 %r5, {%h1, %h2}; mov.b32 {%h3, %h4}, %r5; cvt.u32.u16 %r6, %h4;", [1]),
+        ("mov.b32 %r5, {%h1, %h2}; prmt.b32 %r6, %r5, 0, 17458;", [1]),
+        ("mov.b32 %r5, {%h1, %h2}; prmt.b32 %r6, 0, %r5, 21588;", [0]),
+        ("mov.b32 %r5, {%h1, %h2}; shl.b32 %r6, %r5, 16;", [0]),
+        ("mov.b32 %r5, {%h1, %h2}; add.u32 %r6, %r5, 1;", [0, 1]),
+        ("mov.b32 %r5, {%h1, %h2}; add.rn.f16x2 %r5, %r5, %r5; shr.u32 %r6, %r5, 16;", [1]),
+        ("mov.b32 %r5, {%h1, %h2}; shfl.sync.bfly.b32 %r5, %r5, 1, 31, -1; shr.u32 %r6, %r5, 24;", [3]),
+    ],
+)
+def test_only_the_bytes_that_matter_are_followed(body: str, wanted: list[int]):
+    """By the elements of f16 that lane 0 (a pair of lanes: lane 1) loaded."""
+    x, out = np.arange(64, dtype=np.float16), np.zeros(32, np.uint32)
+    pair = "mul.wide.u32 %d10, %r0, 4; add.u64 %d11, %d10, %d0; ld.global.v2.b16 {%h1, %h2}, [%d11];"
+    launch = run(f"{pair} {body} add.u64 %d12, %d10, %d1; st.global.u32 [%d12], %r6;", x, out, record="warp")
+    assert sorted(leaves(launch, 0)) == [f"p0[{at}]" for at in wanted]
 
 
 def led(launch: Launch, index: int, **ways: bool) -> dict[str, set[str]]:

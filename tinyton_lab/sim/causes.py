@@ -11,6 +11,7 @@ from tinyton_lab.ptx.isa import TwoResults
 from tinyton_lab.ptx.syntax import Address, Immediate, Name, Operand
 from tinyton_lab.sim import products
 from tinyton_lab.sim.moments import Cause, Memory, Moment, Register, Unknown, base_of, first_name, items_of, names_in
+from tinyton_lab.sim.parts import parts_of
 
 
 def of_register(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -73,8 +74,18 @@ def _same_lane(now: Moment, name: str, lane: int) -> list[Cause]:
         type_ = None if role.written else now.form.type_of(role)
         if type_ is not None and isinstance(operand, Name):
             types[operand.text] = type_.name
-    found = _registers(now, _sources(now), [lane])
+    parts = parts_of(now, name)
+    if parts is None:
+        found = _registers(now, _sources(now), [lane])
+    else:
+        found = [each for part in parts for each in _narrowed(now, Name(part.name), [lane], part.first, part.size)]
     return [each._replace(type=types.get(each.name, "")) if isinstance(each, Register) else each for each in found]
+
+
+def _narrowed(now: Moment, operand: Operand, lanes: list[int], first: int, size: int) -> list[Cause]:
+    """The registers of an operand, of which some bytes are wanted (size 0: all)."""
+    found = _registers(now, [operand], lanes)
+    return [each._replace(first=first, size=size) if isinstance(each, Register) else each for each in found]
 
 
 def _loaded(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -83,16 +94,17 @@ def _loaded(now: Moment, name: str, lane: int) -> list[Cause]:
         return [Unknown(f"parameter {next((base_of(op) for op in operands[1:]), '')}")]
     names = [first_name(item) for item in items_of(operands[0])]
     size = access.bytes // len(names)
-    return [now.memory(access, lane, names.index(name) * size, size)]
+    return [now.memory(access, lane, names.index(name) * size + now.first, now.size or size)]
 
 
 def _fragment_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
     """``wmma.load``: one access for each element of each register."""
     names = [first_name(item) for item in items_of(now.instruction.operands[0])]
     per = len(now.step.accesses) // len(names)
-    first = names.index(name) * per
-    found = [now.memory(each, lane, 0, each.bytes) for each in now.step.accesses[first : first + per]]
-    return [*found] if per == 1 else [each._replace(carried=False) for each in found]
+    first, size = names.index(name) * per, now.step.accesses[0].bytes
+    wanted = range(now.first // size, (now.first + now.size - 1) // size + 1) if now.size else range(per)
+    found = [now.memory(now.step.accesses[first + each], lane, 0, size) for each in wanted]
+    return [*found] if len(found) == 1 else [each._replace(carried=False) for each in found]
 
 
 def _between_lanes(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -106,7 +118,7 @@ def _between_lanes(now: Moment, name: str, lane: int) -> list[Cause]:
     function = function.both if isinstance(function, TwoResults) else function
     active = np.array([[bool(now.step.mask >> n & 1) for n in range(32)]])
     lanes, _ = function(active, np.arange(32, dtype=np.uint32)[None], *controls)
-    return _registers(now, sources[:1], [int(np.broadcast_to(lanes, (1, 32))[0, lane])])
+    return _narrowed(now, sources[0], [int(np.broadcast_to(lanes, (1, 32))[0, lane])], now.first, now.size)
 
 
 def _column(now: Moment, operand: Operand) -> Any:
@@ -128,9 +140,10 @@ def _rows_loaded(now: Moment, name: str, lane: int) -> list[Cause]:
     first = 8 * names.index(name)
     if not now.form.has("trans"):
         owner = first + lane // 4
-        return [now.memory(access, owner, 4 * (lane % 4), 4)]
-    owners = [first + 2 * (lane % 4) + element for element in (0, 1)]
-    return [now.memory(access, owner, 2 * (lane // 4), 2)._replace(carried=False) for owner in owners]
+        return [now.memory(access, owner, 4 * (lane % 4) + now.first, now.size or 4)]
+    halves = range(now.first // 2, (now.first + now.size - 1) // 2 + 1) if now.size else range(2)
+    found = [now.memory(access, first + 2 * (lane % 4) + half, 2 * (lane // 4), 2) for half in halves]
+    return [*found] if len(found) == 1 else [each._replace(carried=False) for each in found]
 
 
 def _exchanged(now: Moment, name: str, lane: int) -> list[Cause]:
@@ -149,6 +162,8 @@ def _stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     each = access.bytes // len(items)
     first = (offset - access.offsets[lane]) // each
     chosen = items[first : (offset + size - 1 - access.offsets[lane]) // each + 1]
+    if len(chosen) == 1 and size < each and first_name(chosen[0]) in now.step.reads:
+        return _narrowed(now, chosen[0], [lane], offset - access.offsets[lane] - first * each, size)
     return _registers(now, [*chosen], [lane]) or [Unknown(_constant(chosen))]
 
 
@@ -174,9 +189,11 @@ def _rows_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     matrix, row = divmod(lane, 8)
     operand = items_of(now.instruction.operands[1])[matrix]
     columns = dict.fromkeys((byte - access.offsets[lane]) // 2 for byte in range(offset, offset + size))
-    trans = now.form.has("trans")
-    owners = dict.fromkeys(4 * c + row // 2 if trans else 4 * row + c // 2 for c in columns)
-    return _registers(now, [operand], [*owners])
+    found: list[Cause] = []
+    for column in columns:
+        owner, half = (4 * column + row // 2, row % 2) if now.form.has("trans") else (4 * row + column // 2, column % 2)
+        found += _narrowed(now, operand, [owner], 2 * half, 2)
+    return found
 
 
 def _copied(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
@@ -194,7 +211,8 @@ def _copied(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
 def _fragment_stored(now: Moment, lane: int, offset: int, size: int) -> list[Cause]:
     """``wmma.store``: one access for each element of each register."""
     items = items_of(now.instruction.operands[1])
-    return _registers(now, [items[now.part * len(items) // len(now.step.accesses)]], [lane])
+    per = len(now.step.accesses) // len(items)
+    return _narrowed(now, items[now.part // per], [lane], now.part % per * size, size if per > 1 else 0)
 
 
 def _moved(now: Moment, offset: int, size: int) -> list[Cause]:

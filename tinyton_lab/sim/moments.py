@@ -15,6 +15,7 @@ class Register(NamedTuple):
     """The value that a lane's register has after step number `step`.
 
     It is in another warp of the CTA if `warp` is given. `type` is the PTX type it was read in, if that is known.
+    Only `size` bytes from byte `first` on are meant; 0: all of it.
     """
 
     step: int
@@ -22,6 +23,14 @@ class Register(NamedTuple):
     name: str
     warp: int = -1
     type: str = ""
+    first: int = 0
+    size: int = 0
+
+    def part_of(self, value: Any) -> Any:
+        """The bytes that are meant of the register's value, as a number."""
+        if not self.size or not isinstance(value, int):
+            return value
+        return value >> 8 * self.first & (1 << 8 * self.size) - 1
 
 
 class Memory(NamedTuple):
@@ -51,7 +60,8 @@ Cause = Register | Memory | Unknown
 class Moment(NamedTuple):
     """A step at its place in a timeline, and its instruction.
 
-    `part` and `run` say which of its accesses or movements is meant, as a `Touch` does.
+    `part` and `run` say which of its accesses or movements is meant, as a `Touch` does; `first` and `size` which bytes
+    of its result (size 0: all).
     """
 
     timeline: Timeline
@@ -61,6 +71,8 @@ class Moment(NamedTuple):
     form: Form
     part: int = -1
     run: int = -1
+    first: int = 0
+    size: int = 0
 
     @property
     def access(self) -> Access | None:

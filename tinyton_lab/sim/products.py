@@ -23,29 +23,33 @@ class Side(NamedTuple):
     names: list[str]
     type: str
 
-    def elements(self, name: str, lane: int) -> list[tuple[int, int]]:
-        """(row, column) of each element in a lane's register."""
-        per, first = PER_REGISTER[self.type], self.names.index(name)
-        slots = range(first * per, (first + 1) * per)
+    def elements(self, now: Moment, name: str, lane: int) -> list[tuple[int, int]]:
+        """(row, column) of each element in the bytes of a lane's register that are asked about."""
+        per, register = PER_REGISTER[self.type], self.names.index(name)
+        size = 4 // per
+        inside = range(now.first // size, (now.first + now.size - 1) // size + 1) if now.size else range(per)
+        slots = [register * per + each for each in inside if each < per]
         places = [int(self.fragment.target[lane * self.fragment.slots + slot]) for slot in slots]
         return [divmod(place, self.fragment.columns) for place in places]
 
     def holder(self, now: Moment, row: int, column: int) -> Register:
-        """The register that holds an element, as the step read it."""
+        """The bytes of a register that hold an element, as the step read it."""
         lane, slot = divmod(int(self.fragment.source[row * self.fragment.columns + column]), self.fragment.slots)
-        return now.register(self.names[slot // PER_REGISTER[self.type]], lane)
+        register, inside = divmod(slot, per := PER_REGISTER[self.type])
+        found = now.register(self.names[register], lane)._replace(type=self.type)
+        return found if per == 1 else found._replace(first=inside * 4 // per, size=4 // per)
 
 
 def multiplied(now: Moment, name: str, lane: int) -> list[Cause]:
     """``mma`` and ``wmma``: of operands that are NaN where some are, else all."""
     result, a, b, c = _sides(now)
-    found: dict[Register, str] = {}
-    for row, column in result.elements(name, lane):
-        found[c.holder(now, row, column)] = c.type
+    found: dict[Register, None] = {}
+    for row, column in result.elements(now, name, lane):
+        found[c.holder(now, row, column)] = None
         for stored, k in enumerate(_depths(now, a, row)):
-            found[a.holder(now, row, stored)] = a.type
-            found[b.holder(now, k, column)] = b.type
-    poisoned = [each for each, type_ in found.items() if is_nan(now.read(each.name, each.lane), type_)]
+            found[a.holder(now, row, stored)] = None
+            found[b.holder(now, k, column)] = None
+    poisoned = [each for each in found if is_nan(each.part_of(now.read(each.name, each.lane)), each.type)]
     return [*(poisoned or found)]
 
 
@@ -80,8 +84,9 @@ def multiplied_by_group(now: Moment, name: str, lane: int) -> list[Cause]:
     (n, k), (d, a, b) = shape_of_group(now.form), (type_.name for type_ in now.form.types)
     operands = now.instruction.operands
     result = Side(group_accumulator(n), [first_name(item) for item in items_of(operands[0])], d)
-    found: dict[Cause, str] = {now.register(name, lane): d} if _kept(now, lane) else {}
-    for row, column in result.elements(name, lane):
+    own = now.register(name, lane)._replace(type=d, first=now.first, size=now.size)
+    found: dict[Cause, str] = {own: d} if _kept(now, lane) else {}
+    for row, column in result.elements(now, name, lane):
         if isinstance(operands[1], Vector):
             side = Side(left(16, k, a), [first_name(item) for item in items_of(operands[1])], a)
             found.update((side.holder(now, row, place), a) for place in range(k))
@@ -121,7 +126,7 @@ def descriptors(now: Moment) -> list[Cause]:
 def _content(now: Moment, cause: Cause) -> Any:
     """What a register or an element held; None where it is not known."""
     if isinstance(cause, Register):
-        return now.read(cause.name, cause.lane)
+        return cause.part_of(now.read(cause.name, cause.lane))
     if isinstance(cause, Unknown):
         return None
     dtype = np.dtype(f"u{cause.size}")

@@ -220,35 +220,38 @@ class _Tracer:
         place = self.timeline.writer_place(wanted.name, reader.cta, warp, wanted.lane, wanted.step)
         if place is None:
             return self._leaf(f"{wanted.name} lane {wanted.lane} (never written)", None)
-        key = (place, wanted.lane, wanted.name)
+        key = (place, wanted.lane, wanted.name, wanted.first, wanted.size)
         if key in self.numbers:
             return self.numbers[key]
         step = self.timeline.steps[place]
         now = moment(self.timeline, place, self.instructions)
+        now = None if now is None else now._replace(first=wanted.first, size=wanted.size)
         follow = causes.of_register(now, wanted.name, wanted.lane) if now else []
-        value = self.timeline.value(wanted.name, step.cta, step.warp, wanted.lane, place)
+        value = wanted.part_of(self.timeline.value(wanted.name, step.cta, step.warp, wanted.lane, place))
         source = self.recording.places.get(step.line, "")
+        shown = f"{wanted.name} bytes {wanted.first}-{wanted.first + wanted.size - 1}" if wanted.size else wanted.name
         lanes = [wanted.lane, *(causes.address_lanes(now, follow) if now else ())]
-        return self._add(key, Cause(wanted.name, wanted.lane, value, step, source, ()), self._ways(now, follow, lanes))
+        return self._add(key, Cause(shown, wanted.lane, value, step, source, ()), self._ways(now, follow, lanes))
 
     def _memory(self, wanted: Memory, reader: Cause) -> list[int]:
         step = reader.step
         if step is None:
             raise RuntimeError("slice: a leaf has no causes")
         where = scope(wanted.space, wanted.name, step.cta, step.warp, wanted.lane)
-        writers: dict[Touch, int] = {}
+        writers: dict[Touch, list[int]] = {}
         unwritten: dict[str, None] = {}
         for byte in range(wanted.offset, wanted.offset + wanted.size):
             writer = self.timeline.last_store(where, byte, wanted.step)
             if writer is not None:
-                writers.setdefault(writer, byte)
+                writers.setdefault(writer, []).append(byte)
             elif not unwritten or wanted.name in self.arguments:
                 unwritten[self._place_name(wanted.name, byte)] = None
         alone = len(writers) + len(unwritten) == 1
         value = reader.value if alone and wanted.carried else None
         found = [self._leaf(place, value) for place in unwritten]
-        size, dtype = wanted.size if alone else 1, _dtype_of(reader.value, wanted.size)
-        return found + [self._stored(writer, byte, size, dtype) for writer, byte in writers.items()]
+        dtype = _dtype_of(reader.value, wanted.size)
+        spans = [(writer, places[0], places[-1] - places[0] + 1) for writer, places in writers.items()]
+        return found + [self._stored(writer, first, size, dtype) for writer, first, size in spans]
 
     def _stored(self, writer: Touch, offset: int, size: int, dtype: str) -> int:
         key = (writer, offset, size)
