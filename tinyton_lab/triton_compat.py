@@ -34,6 +34,7 @@ from tinyton_lab.kernel import Kernel, Launch, Launchable, jit
 from tinyton_lab.kernel.bundles import TensorDescriptor
 from tinyton_lab.language.builtin import constexpr_function
 from tinyton_lab.language.library import next_power_of_2
+from tinyton_lab.language.target_info import EVERY_ENGINE, GPUTarget
 from tinyton_lab.runtime.buffers import tensor_array
 
 VERSION = "3.9.0"
@@ -61,15 +62,6 @@ class PTXASError(TinytonError):
 
 
 # The machine
-@dataclass(frozen=True)
-class GPUTarget:
-    """What code is made for: `backend`, its architecture, and the lanes of a warp."""
-
-    backend: str
-    arch: int | str
-    warp_size: int
-
-
 class DriverBase:
     """What answers for a machine."""
 
@@ -111,7 +103,7 @@ class CpuDriver(DriverBase):
         return 0
 
     def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cpu", 0, 1)
+        return EVERY_ENGINE
 
     def get_device_properties(self, device: Any = None) -> dict[str, int]:
         return self.utils.get_device_properties(device)

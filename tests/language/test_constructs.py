@@ -49,6 +49,11 @@ CASES: dict[str, tuple[str, Any]] = {
         "r = x + (1 if x.type == tl.block_type(tl.int32, (8,)) and o.type == tl.pointer_type(tl.int32) else 0)",
         START + 1,
     ),
+    "the target": (
+        "t = tl.target_info.current_target()\n"
+        "r = x + (1 if t.backend == 'cpu' and t is not None and not tl.target_info.is_hip_cdna4() else 0)",
+        START + 1,
+    ),
     "slice": ("r = (x, x + 1)[tl.slice(1, 2)][0]", START + 1),
 }
 

@@ -11,6 +11,7 @@ from tinyton_lab.base.knobs import KNOBS
 from tinyton_lab.ops import OPS
 from tinyton_lab.ptx.table import ROWS
 from tinyton_lab.reference import pages, regenerate
+from tinyton_lab.reference.classes import CLASSES, members
 
 
 def checkout(root: Path) -> Path:
@@ -37,6 +38,15 @@ def test_pages_hold_every_row():
     assert [key for key in FAULTS if f"\n### {key}\n" not in pages.errors()] == []
     assert [name for name in OPS if f"\n| `{name}` |" not in pages.ops()] == []
     assert pages.ptx().count("\n| `") == sum(map(len, ROWS.values()))
+
+
+def test_classes_say_what_each_member_is():
+    found = {row.name: dict(members(row)) for row in CLASSES}
+    assert [(name, written) for name, rows in found.items() for written, doc in rows.items() if not doc] == []
+    assert found["tl.tensor"]["sum(axis=None, keep_dims=False, dtype=None)"].startswith("Sum along an axis")
+    assert {"T", "exp()", "shape", "sigmoid()"} <= found["tl.tensor"].keys()
+    assert "gather(x_offsets, y_offset)" in found["tl.tensor_descriptor"]
+    assert all(f"\n## {name}\n" in pages.language() for name in found)
 
 
 def test_a_cell_cannot_break_its_table():

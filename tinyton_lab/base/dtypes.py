@@ -54,6 +54,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
+        """The bytes of an element in memory."""
         return max(self.bits // 8, 1)
 
     @property
@@ -63,23 +64,28 @@ class DType:
 
     @property
     def signed(self) -> bool:
+        """Whether it is a signed integer."""
         return self.kind == "int"
 
     # Triton's spelling of the same facts, for host code and constexpr conditions in kernels.
     @property
     def primitive_bitwidth(self) -> int:
+        """The bits of an element."""
         return self.bits
 
     @property
     def itemsize(self) -> int:
+        """The bytes of an element in memory."""
         return self.bytes
 
     @property
     def int_bitwidth(self) -> int:
+        """The bits of an element."""
         return self.bits
 
     @property
     def fp_mantissa_width(self) -> int:
+        """The bits of a float's mantissa that are stored."""
         return self.mantissa_bits
 
     @property
@@ -90,39 +96,51 @@ class DType:
 
     @property
     def scalar(self) -> DType:
+        """The dtype itself: it is that of its scalars."""
         return self
 
     def is_floating(self) -> bool:
+        """Whether it is a float."""
         return self.kind == "float"
 
     def is_int(self) -> bool:
+        """Whether it is an integer or `int1`."""
         return self.kind != "float"
 
     def is_int_signed(self) -> bool:
+        """Whether it is a signed integer."""
         return self.kind == "int"
 
     def is_int_unsigned(self) -> bool:
+        """Whether it is an unsigned integer or `int1`."""
         return self.kind in ("uint", "bool")
 
     def is_bool(self) -> bool:
+        """Whether it is `int1`."""
         return self.kind == "bool"
 
     def is_ptr(self) -> bool:
+        """Whether it is a pointer: never."""
         return False
 
     def is_block(self) -> bool:
+        """Whether it is a tile's type: never."""
         return False
 
     def is_fp8(self) -> bool:
+        """Whether it is a float of 8 bits."""
         return self.kind == "float" and self.bits == 8
 
     def is_standard_floating(self) -> bool:
+        """Whether it is a float of more than 8 bits."""
         return self.kind == "float" and self.bits > 8
 
     def is_dtype(self) -> bool:
+        """Whether it is a dtype: always."""
         return True
 
     def is_const(self) -> bool:
+        """Whether what it points to is only read: never."""
         return False
 
     def __getattr__(self, attribute: str) -> Callable[[], bool]:

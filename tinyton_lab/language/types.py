@@ -34,18 +34,23 @@ class pointer_type:
 
     @property
     def scalar(self) -> pointer_type:
+        """The type itself: it is that of its scalars."""
         return self
 
     def is_ptr(self) -> bool:
+        """Whether it is a pointer: always."""
         return True
 
     def is_block(self) -> bool:
+        """Whether it is a tile's type: never."""
         return False
 
     def is_floating(self) -> bool:
+        """Whether it is a float: never."""
         return False
 
     def is_int(self) -> bool:
+        """Whether it is an integer: never."""
         return False
 
 
@@ -61,19 +66,24 @@ class block_type:
 
     @property
     def scalar(self) -> DType | pointer_type:
+        """The type of an element."""
         return self.element_ty
 
     @property
     def numel(self) -> int:
+        """The number of elements."""
         return prod(self.shape)
 
     def is_ptr(self) -> bool:
+        """Whether it is a single pointer: never."""
         return False
 
     def is_block(self) -> bool:
+        """Whether it is a tile's type: always."""
         return True
 
     def get_block_shapes(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
         return self.shape
 
 

@@ -33,6 +33,7 @@ from tinyton_lab.ops import (
 )
 from tinyton_lab.pipeline import TILE_PASSES
 from tinyton_lab.ptx.table import ROWS
+from tinyton_lab.reference.classes import CLASSES, members
 
 FAMILIES: dict[str, ModuleType] = {
     "Element by element": elementwise,
@@ -62,6 +63,16 @@ PARTS = {
     "TT8": "The notebook",
     "TT9": "The lab's own faults",
 }
+
+
+SETUP = """The examples of the classes below begin with
+
+```python
+import numpy as np
+
+import tinyton_lab as tt
+import tinyton_lab.language as tl
+```"""
 
 
 def page(title: str, source: str, introduction: str, *blocks: str) -> str:
@@ -205,7 +216,7 @@ def passes() -> str:
 
 
 def language() -> str:
-    """The page of the functions of the kernel language."""
+    """The page of the functions and classes of the kernel language."""
     introduction = (
         "What a kernel can call, besides its own helpers; all of it is in `tinyton_lab.language` (`tl`) and in "
         "`tinyton_lab` (`tt`). Methods of a value are called like the functions: `x.sum(0)` is `tl.sum(x, 0)`."
@@ -216,7 +227,12 @@ def language() -> str:
         for name, function in functions.items()
         if function in BUILTINS or isinstance(function, LibraryFunction)
     ]
-    return page("The language", "tinyton_lab/language/", introduction, table(["function", "what it does"], rows))
+    blocks = [table(["function", "what it does"], rows), SETUP]
+    for row in CLASSES:
+        found = [[code(written), doc] for written, doc in members(row)]
+        listed = [table(["member", "what it is"], found)] if found else []
+        blocks += [f"## {row.name}", row.doc, *listed, f"```python\n{row.example.strip()}\n```"]
+    return page("The language", "tinyton_lab/language/", introduction, *blocks)
 
 
 def _signature(function: Callable[..., object]) -> str:
