@@ -8,7 +8,7 @@ import pytest
 
 from tests.codegen.native_runs import ONE, agree, kernel, machines, parse
 from tinyton_lab.base.dtypes import DTYPES
-from tinyton_lab.codegen.cpu import clusters, compile
+from tinyton_lab.codegen.cpu import clusters, compile, products
 from tinyton_lab.llvm import native
 from tinyton_lab.ops import product
 
@@ -94,6 +94,24 @@ def test_shapes_that_fill_no_block_or_many(shape: tuple[int, int, int]):
     for machine in machines():
         check("f32", *shape, "start", machine)
         check("f64", *shape, "sum", machine)
+
+
+@pytest.mark.parametrize("form", ["plain", "start", "sum", "loop start"])
+@pytest.mark.parametrize("depth", [products.EXACT_DEPTH, 2 * products.EXACT_DEPTH])
+def test_the_greatest_sums_of_small_integers_are_exact_and_wrap(depth: int, form: str):
+    """Sums of -128 * -128, one more than of 127 * 127, and an accumulator at the end of i32."""
+    a, b = np.full((4, depth), -128, np.int8), np.full((depth, 2), -128, np.int8)
+    a[1], a[2, 1:], b[1:, 1] = 127, 1, 127
+    c = np.full((4, 2), 2**31 - 1, np.int32)
+    c[:, 1] = [-(2**31), 0, 1, -1]
+    for machine in machines():
+        agree(program("i8", "i32", 4, 2, depth, form), ONE, a, b, c, np.zeros_like(c), machine=machine)
+
+
+@pytest.mark.parametrize(("depth", "instruction"), [(products.EXACT_DEPTH, "fma"), (2 * products.EXACT_DEPTH, "mul")])
+def test_small_integers_are_summed_in_f32_where_that_is_exact(depth: int, instruction: str):
+    text = compile(parse(program("i8", "i32", 4, 2, depth, "plain"))).text
+    assert ("@llvm.fma" in text) == (instruction == "fma")
 
 
 def test_special_values_pass_through():

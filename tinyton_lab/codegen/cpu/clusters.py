@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tinyton_lab.base.dtypes import DType
-from tinyton_lab.codegen.cpu.products import Product
+from tinyton_lab.codegen.cpu.products import Product, summed_in
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
@@ -157,7 +157,9 @@ class _Planner:
         a, b, start = dot.operands
         if a is None or b is None:
             raise RuntimeError(f"cpu: dot #{dot.uid} lacks an operand")
-        wide = product.accumulator(dot.attrs["out"])
+        wide = summed_in(dot)
+        if wide.kind != dot.attrs["out"].kind:
+            start, added = None, added if start is None else start
         found = Product(dot, self._packed(a, wide, dot), self._packed(b, wide, dot), start, added, op.result)
         self.forced.update(found.operands)
         return found

@@ -1,9 +1,10 @@
 """Products of matrices: blocks of the result in registers, one fused multiply-add per element and k. Knows no plan.
 
-The operands lie in scratch memory, row by row, in the dtype of the accumulator: packing and conversion are nests like
-any other. A block is so many rows by so many vectors that its sums, a row of the second operand and one splat element
-of the first fit the registers; the loops over blocks and over k are real loops, so that the code does not grow with
-the tile.
+The operands lie in scratch memory, row by row, in the dtype of the sums: packing and conversion are nests like any
+other. Sums of small integers are taken in f32 where it holds them all exactly, because there a multiply-add is one
+instruction. A block is so many rows by so many vectors that its sums, a row of the second operand and one splat
+element of the first fit the registers; the loops over blocks and over k are real loops, so that the code does not grow
+with the tile.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tinyton_lab.base.dtypes import DType
+from tinyton_lab.base.dtypes import DType, float32
 from tinyton_lab.codegen.cpu import arithmetic, narrow
 from tinyton_lab.codegen.cpu.code import Code
 from tinyton_lab.codegen.cpu.values import Buffer
 from tinyton_lab.ir.core import Op, Value
 from tinyton_lab.llvm.text import Register, vector
+from tinyton_lab.ops import product
 
 # (bits of a vector register, number of them) -> rows and vectors per row of a block
 BLOCKS = {(512, 32): (8, 2), (256, 16): (6, 2), (128, 32): (4, 4), (128, 16): (4, 2)}
 UNROLL = 4  # steps of k in one turn of the innermost loop
+EXACT_DEPTH = 2**24 // 2**14  # of products of i8, whose sums f32 then holds exactly
 
 
 @dataclass(slots=True)
@@ -47,6 +50,13 @@ class Product:
     def operands(self) -> list[Value]:
         """All tiles that must lie in memory."""
         return [self.a, self.b] + [value for value in (self.start, self.added) if value is not None]
+
+
+def summed_in(dot: Op) -> DType:
+    """The dtype in which a product's operands are packed and its sums are kept."""
+    wide = product.accumulator(dot.attrs["out"])
+    depth = next(dot.inputs).type.shape[-1]
+    return float32 if wide.kind == "int" and depth <= EXACT_DEPTH else wide
 
 
 @dataclass(slots=True)
@@ -157,6 +167,8 @@ class Multiply:
         at = self._at(self.result, row, column)
         source = self._at(self.before, row, column) if self.before is not None and self.adds else None
         for (r, n), total in sums.items():
+            if total.element == "float" and self.result.type == "i32":
+                total = b.convert("fptosi", total, "i32")
             if source is not None:
                 how = "fadd" if total.element in ("float", "double") else "add"
                 total = b.binary(how, self._read(source, r, n * step, lanes), total)
