@@ -24,25 +24,45 @@ ROUTES = {
 }
 
 
-def places(number: int, rows: int, columns: int) -> str:
-    """Row-major offsets of a matrix as the value ``%at<number>``."""
-    n = number * 10
-    shape = f"{rows}x{columns}"
+def places(number: int, rows: int, columns: int, down: int, across: int) -> str:
+    """Offsets of a matrix whose elements are so far apart, as the value ``%<number>2``."""
+    n, shape = number * 10, f"{rows}x{columns}"
     return f"""\
-  %{n + 1} = range {{start = 0, end = {rows * columns}}} : tile<{rows * columns}xi32>
-  %{n + 2} = reshape %{n + 1} {{shape = [{rows}, {columns}]}} : tile<{shape}xi32>
+  %{n + 3} = range {{start = 0, end = {rows}}} : tile<{rows}xi32>
+  %{n + 4} = constant {{value = {down}, type = type<tile<{rows}xi32>>}} : tile<{rows}xi32>
+  %{n + 5} = mul %{n + 3}, %{n + 4} : tile<{rows}xi32>
+  %{n + 6} = expand %{n + 5} {{axis = 1}} : tile<{rows}x1xi32>
+  %{n + 7} = broadcast %{n + 6} {{shape = [{rows}, {columns}]}} : tile<{shape}xi32>
+  %{n + 8} = range {{start = 0, end = {columns}}} : tile<{columns}xi32>
+  %{n + 9} = constant {{value = {across}, type = type<tile<{columns}xi32>>}} : tile<{columns}xi32>
+  %{n}0 = mul %{n + 8}, %{n + 9} : tile<{columns}xi32>
+  %{n}1 = expand %{n}0 {{axis = 0}} : tile<1x{columns}xi32>
+  %{n}3 = broadcast %{n}1 {{shape = [{rows}, {columns}]}} : tile<{shape}xi32>
+  %{n + 2} = add %{n + 7}, %{n}3 : tile<{shape}xi32>
 """
 
 
-def program(source: str, out: str, m: int, n: int, k: int, form: str) -> str:
-    """A kernel that multiplies once (``plain``, ``start``, ``sum``) or in a loop of three turns (``loop`` ...)."""
+def operand(name: str, number: int, rows: int, columns: int, source: str, lies: str) -> tuple[str, str]:
+    """Offsets, and the load of a matrix that lies in ``rows``, or in columns: by its ``steps``, or ``turned`` after."""
+    value, at = f"%{50 + number}", f"distance=%{10 * number + 2}"
+    if lies == "turned":
+        loaded = f"{value}0 = load %{name}, {at} : tile<{columns}x{rows}x{source}>"
+        made = f"{value} = transpose {value}0 {{order = [1, 0]}} : tile<{rows}x{columns}x{source}>"
+        return places(number, columns, rows, rows, 1), f"  {loaded}\n  {made}\n"
+    apart = (1, rows) if lies == "steps" else (columns, 1)
+    return places(number, rows, columns, *apart), f"  {value} = load %{name}, {at} : tile<{rows}x{columns}x{source}>\n"
+
+
+def program(source: str, out: str, m: int, n: int, k: int, form: str, a: str = "rows", b: str = "rows") -> str:
+    """A kernel that multiplies once (``plain``, ``start``, ``sum``) or in a loop of three turns (``loop`` ...).
+
+    `a` and `b` say how the operands lie.
+    """
     head = f"kernel @product(%a: ptr<{source}>, %b: ptr<{source}>, %c: ptr<{out}>, %o: ptr<{out}>) {{\n"
-    head += places(1, m, k) + places(2, k, n) + places(3, m, n)
+    (a_places, a_load), (b_places, b_load) = operand("a", 1, m, k, source, a), operand("b", 2, k, n, source, b)
+    head += a_places + b_places + places(3, m, n, n, 1)
     head += f"  %41 = load %c, distance=%32 : tile<{m}x{n}x{out}>\n"
-    loads = f"""\
-  %51 = load %a, distance=%12 : tile<{m}x{k}x{source}>
-  %52 = load %b, distance=%22 : tile<{k}x{n}x{source}>
-"""
+    loads = a_load + b_load
     result = f"tile<{m}x{n}x{out}>"
     attrs = "{out = " + out + "}"
     steps = {
@@ -122,13 +142,62 @@ def test_special_values_pass_through():
 
 @pytest.mark.parametrize("form", ["loop start", "loop sum"])
 def test_an_accumulator_stays_where_it_is(form: str):
-    """A loop keeps its accumulator in one place: the scratch is the three tiles, and the offsets that reshapes keep."""
+    """A loop keeps its accumulator in one place: the scratch is the three tiles."""
     text = program("f32", "f32", 64, 32, 16, form)
     plan = clusters.plan(parse(text))
     (step,) = [step for steps in plan.steps.values() for step in steps if step.product is not None]
     assert step.product is not None and step.product.in_place
-    offsets = tiles = 4 * (64 * 16 + 16 * 32 + 64 * 32)
-    assert kernel(text).code.scratch_bytes == 64 + tiles + offsets
+    tiles = 4 * (64 * 16 + 16 * 32 + 64 * 32)
+    assert kernel(text).code.scratch_bytes == 64 + tiles
+
+
+@pytest.mark.parametrize("a", ["rows", "steps", "turned"])
+@pytest.mark.parametrize("b", ["rows", "steps", "turned"])
+@pytest.mark.parametrize("route", ["f32", "f64"])
+def test_operands_that_lie_in_columns_have_the_interpreters_bits(route: str, a: str, b: str):
+    dtype, out, result = ROUTES[route]
+    for m, n, k in ((16, 32, 64), (4, 64, 2), (2, 2, 16), (1, 8, 8), (8, 1, 4), (8, 4, 1)):
+        arrays = numbers(dtype, m, k), numbers(dtype, k, n), numbers(result, m, n), np.zeros((m, n), result)
+        for machine in machines():
+            agree(program(route, out, m, n, k, "loop start", a, b), ONE, *arrays, machine=machine)
+
+
+@pytest.mark.parametrize("lies", ["steps", "turned"])
+def test_columns_are_read_as_they_lie_or_turned_in_registers(lies: str):
+    """No element is moved on its own: what would be taken out of vectors is written as vectors."""
+    text = compile(parse(program("f32", "f32", 32, 32, 32, "plain", lies, lies))).text
+    assert "extractelement" not in text and "shufflevector" in text
+
+
+def test_the_transpose_of_a_product_is_read_where_the_product_lies():
+    text = program("f32", "f32", 16, 32, 16, "plain").replace(
+        "store %o, %61, distance=%32",
+        """\
+%62 = constant {value = 0.5, type = type<tile<16x32xf32>>} : tile<16x32xf32>
+  %63 = mul %52, %62 : tile<16x32xf32>
+  %64 = transpose %61 {order = [1, 0]} : tile<32x16xf32>
+  %65 = dot %64, %63 {out = f32} : tile<32x32xf32>
+  %66 = dot %61, %65 {out = f32} : tile<16x32xf32>
+  store %o, %66, distance=%32""",
+    )
+    plan = clusters.plan(parse(text))
+    first, second, third = (s.product for steps in plan.steps.values() for s in steps if s.product is not None)
+    assert second.a is third.a is first.result and second.a_turned and not third.a_turned
+    arrays = [numbers(np.float32, *shape) for shape in ((16, 16), (16, 32), (16, 32))]
+    for machine in machines():
+        agree(text, ONE, *arrays, np.zeros((16, 32), np.float32), machine=machine)
+
+
+def test_what_is_made_ahead_of_a_loop_is_turned_there():
+    text = program("f32", "f32", 16, 16, 16, "loop start", b="turned")
+    made = [line for line in text.splitlines(keepends=True) if line.strip().startswith("%52")]
+    ahead = "".join(line for line in text.splitlines(keepends=True) if line not in made)
+    ahead = ahead.replace("  %71 = for", "".join(made) + "  %71 = for")
+    for source, turns in ((text, True), (ahead, False)):
+        plan = clusters.plan(parse(source))
+        (step,) = [step for steps in plan.steps.values() for step in steps if step.product is not None]
+        assert step.product is not None and step.product.b_turned == turns
+        agree(source, ONE, *(numbers(np.float32, 16, 16) for _ in range(3)), np.zeros((16, 16), np.float32))
 
 
 def test_an_accumulator_that_is_read_again_is_kept():

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from tinyton_lab.base.dtypes import DType
+from tinyton_lab.codegen.cpu.orientation import Orientation, swapped, untransposed
 from tinyton_lab.codegen.cpu.products import Product, summed_in
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
 from tinyton_lab.codegen.cpu.strides import Strides
 from tinyton_lab.ir.core import Block, Function, Op, Value
+from tinyton_lab.ir.definition import OpDef
+from tinyton_lab.ir.types import Tile
 from tinyton_lab.ops import atomic, collective, control, elementwise, memory, message, product, reduction, shape, shared
 from tinyton_lab.ops.roots import Roots, pointer_roots
 
@@ -98,6 +102,7 @@ class _Planner:
         self.deferred: list[Op] = []
         self.costs: dict[Value, int] = {}
         self.strides = Strides()
+        self.orientation = Orientation(self.strides, is_deferred)
         self.sums = _sums(function)
         self.added = set(self.sums.values())
 
@@ -160,19 +165,34 @@ class _Planner:
         wide = summed_in(dot)
         if wide.kind != dot.attrs["out"].kind:
             start, added = None, added if start is None else start
-        found = Product(dot, self._packed(a, wide, dot), self._packed(b, wide, dot), start, added, op.result)
+        down = self.orientation.runs_down(a), self.orientation.runs_down(b) and self._made_beside(b, dot)
+        x, y = (self._packed(value, wide, turned, dot) for value, turned in zip((a, b), down, strict=True))
+        found = Product(dot, x, y, *down, start, added, op.result)
         self.forced.update(found.operands)
         return found
 
-    def _packed(self, value: Value, dtype: DType, dot: Op) -> Value:
-        """An operand as the sums' dtype: converted while it is packed, where it is made."""
+    def _made_beside(self, value: Value, dot: Op) -> bool:
+        """Whether a value is made as often as a product, not once ahead of the loop that the product is in."""
+        return value.op is not None and self.place[value.op][0] is self.place[dot][0]
+
+    def _packed(self, value: Value, dtype: DType, turned: bool, dot: Op) -> Value:
+        """An operand as it is packed: in the sums' dtype, converted where it is made; transposed if it is `turned`."""
+        if turned:
+            type = value.type
+            order = swapped(len(type.shape))
+            type = type.with_shape(tuple(type.shape[axis] for axis in order))
+            value = untransposed(value) or self._made(shape.transpose, value, type, {"order": order}, dot)
         if value.type.element is dtype:
             return value
-        cast = Op(elementwise.cast, (value,), (value.type.with_element(dtype),), {"to": dtype}, (), dot.uid, dot.span)
-        self.place[cast] = self.place[dot if value.op is None else value.op]
-        self.deferred.append(cast)
-        self._cost(cast)
-        return cast.result
+        return self._made(elementwise.cast, value, value.type.with_element(dtype), {"to": dtype}, dot)
+
+    def _made(self, row: OpDef, value: Value, type: Tile, attrs: dict[str, Any], dot: Op) -> Value:
+        """The result of a new op on a value, computed in passing at the value's place."""
+        op = Op(row, (value,), (type,), attrs, (), dot.uid, dot.span)
+        self.place[op] = self.place[dot if value.op is None else value.op]
+        self.deferred.append(op)
+        self._cost(op)
+        return op.result
 
     def _in_place(self, found: Product, block: Block, number: int) -> bool:
         """Whether the accumulator is a tile of this block with memory of its own that only this step reads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tinyton_lab.llvm.native import Machine
@@ -129,6 +129,14 @@ class Code(Builder):
         """The constant ``start, start + 1, ...``."""
         numbers = ", ".join(f"{element} {start + lane}" for lane in range(lanes))
         return Register(f"<{numbers}>", vector(element, lanes))
+
+    def shuffle(self, x: Register, lanes: Sequence[int], y: Register | None = None) -> Register:
+        """Lanes of a vector by number; those of a second one come after those of the first."""
+        numbers = ", ".join(f"i32 {lane}" for lane in lanes)
+        second = y or Register("poison", x.type)
+        return self.emit(
+            f"shufflevector {x}, {second}, <{len(lanes)} x i32> <{numbers}>", vector(x.element, len(lanes))
+        )
 
     # -- control ------------------------------------------------------------------------------------------------------
     @contextmanager

@@ -31,12 +31,15 @@ EXACT_DEPTH = 2**24 // 2**14  # of products of i8, whose sums f32 then holds exa
 class Product:
     """A product as one step: `start` is what the sums begin with, `added` what is added to them at the end.
 
-    `in_place` tells that one of these is not read again, so that the result may take its memory.
+    Where `a_turned` or `b_turned`, that tile is the transpose of the operand, which is how memory has it. `in_place`
+    tells that `start` or `added` is not read again, so that the result may take its memory.
     """
 
     op: Op
     a: Value
     b: Value
+    a_turned: bool
+    b_turned: bool
     start: Value | None
     added: Value | None
     result: Value
@@ -59,16 +62,31 @@ def summed_in(dot: Op) -> DType:
     return float32 if wide.kind == "int" and depth <= EXACT_DEPTH else wide
 
 
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Some columns of the second operand: its first element, and how many elements apart rows are."""
+
+    start: Register
+    pitch: int
+
+
 @dataclass(slots=True)
 class Multiply:
-    """Writes the loops of one product; `before` is the accumulator's memory, which may be the result's."""
+    """Writes the loops of one product; `before` is the accumulator's memory, which may be the result's.
+
+    A transposed `a` is read as it lies, element by element either way. A transposed `b` is turned, one strip of
+    columns at a time, because its rows are read as vectors.
+    """
 
     code: Code
     a: Buffer
     b: Buffer
+    a_turned: bool
+    b_turned: bool
     before: Buffer | None
     result: Buffer
     adds: bool
+    turned: int | None = None  # where the strip of a transposed `b` lies
     base: dict[int, Register] = field(default_factory=dict[int, Register])
 
     def emit(self) -> None:
@@ -80,10 +98,11 @@ class Multiply:
             for buffer in (self.a, self.b, self.result, self.before or self.result):
                 self._start(buffer, batch)
             with self._loop(columns, max(lanes, 1) * count) as column:
+                strip = self._strip(column, lanes, count)
                 with self._loop(rows - rows % height, height) as row:
-                    self._sums(row, column, height, lanes, count)
+                    self._sums(row, column, strip, height, lanes, count)
                 if rows % height:
-                    self._sums(b.i64(rows - rows % height), column, rows % height, lanes, count)
+                    self._sums(b.i64(rows - rows % height), column, strip, rows % height, lanes, count)
 
     def _block(self, rows: int, columns: int) -> tuple[int, int, int]:
         """Rows of a block, lanes of a vector (0: scalars) and vectors per row, for a result of that size."""
@@ -115,18 +134,42 @@ class Multiply:
 
     def _at(self, buffer: Buffer, row: Register, column: Register) -> Register:
         b = self.code
-        width = buffer.shape[-1]
-        offset = b.add(row if row.text == "0" else b.binary("mul", row, b.i64(width)), column)
+        offset = b.add(self._times(row, buffer.shape[-1]), column)
         return b.offset(self.base[buffer.at], offset, buffer.type)
+
+    def _times(self, index: Register, factor: int) -> Register:
+        plain = index.text == "0" or factor == 1
+        return index if plain else self.code.binary("mul", index, self.code.i64(factor))
 
     def _load(self, buffer: Buffer, pointer: Register, distance: int, lanes: int) -> Register:
         b = self.code
         return b.load(vector(buffer.type, lanes), b.offset(pointer, distance, buffer.type), buffer.bytes)
 
+    # -- strips -------------------------------------------------------------------------------------------------------
+    def _strip(self, column: Register, lanes: int, count: int) -> Strip:
+        """The columns of `b` that a column of blocks reads: in place, or turned into memory of their own."""
+        b = self.code
+        if not self.b_turned:
+            return Strip(self._at(self.b, b.i64(0), column), self.b.shape[-1])
+        *_, columns, depth = self.b.shape
+        width, side = min(lanes * count, columns), min(lanes, depth)
+        if self.turned is None:
+            self.turned = b.allocate(depth * width * self.b.bytes)
+        strip = Strip(b.scratch(self.turned), width)
+        with self._loop(width, side) as across, self._loop(depth, side) as k:
+            source = self._at(self.b, b.add(column, across), k)
+            square = transpose(b, [self._load(self.b, source, n * depth, side) for n in range(side)])
+            offset = b.add(self._times(k, width), across)
+            target = b.offset(strip.start, offset, self.b.type)
+            for turn, line in enumerate(square):
+                b.store(line, b.offset(target, turn * width, self.b.type), self.b.bytes)
+        return strip
+
     # -- a block ------------------------------------------------------------------------------------------------------
-    def _sums(self, row: Register, column: Register, height: int, lanes: int, count: int) -> None:
+    def _sums(self, row: Register, column: Register, strip: Strip, height: int, lanes: int, count: int) -> None:
         """Compute one block of the result."""
-        b, depth = self.code, self.a.shape[-1]
+        b, depth = self.code, self.a.shape[-2 if self.a_turned else -1]
+        down, along = (1, self.a.shape[-1]) if self.a_turned else (depth, 1)
         type, step = vector(self.a.type, lanes), max(lanes, 1)
         zero = Register("zeroinitializer" if lanes else arithmetic.zero(type).text, type)
         places = [(r, n) for r in range(height) for n in range(count)]
@@ -135,15 +178,15 @@ class Multiply:
             at = self._at(self.before, row, column)
             old = {(r, n): self._read(at, r, n * step, lanes) for r, n in places}
         sums = {place: b.variable(old.get(place, zero)) for place in places}
-        left, right = self._at(self.a, row, b.i64(0)), self._at(self.b, b.i64(0), column)
+        left = self._at(self.a, b.i64(0), row) if self.a_turned else self._at(self.a, row, b.i64(0))
         unroll = min(UNROLL, depth)
         with self._loop(depth, unroll) as k:
-            x = b.offset(left, k, self.a.type)
-            y = b.offset(right, k if k.text == "0" else b.binary("mul", k, b.i64(self.b.shape[-1])), self.b.type)
+            x = b.offset(left, self._times(k, along), self.a.type)
+            y = b.offset(strip.start, self._times(k, strip.pitch), self.b.type)
             for turn in range(unroll):
-                line = [self._load(self.b, y, turn * self.b.shape[-1] + n * step, lanes) for n in range(count)]
+                line = [self._load(self.b, y, turn * strip.pitch + n * step, lanes) for n in range(count)]
                 for r in range(height):
-                    element = b.splat(self._load(self.a, x, r * depth + turn, 0), lanes)
+                    element = b.splat(self._load(self.a, x, r * down + turn * along, 0), lanes)
                     for n in range(count):
                         cell = sums[r, n]
                         b.set(cell, self._multiply_add(element, line[n], b.get(cell, type)))
@@ -176,6 +219,20 @@ class Multiply:
                 total = narrow.narrow(b, half, total)
             place = b.offset(at, r * self.result.shape[-1] + n * step, self.result.type)
             b.store(total, place, self.result.bytes)
+
+
+def transpose(b: Code, rows: list[Register]) -> list[Register]:
+    """Exchange rows and columns of a square of registers: at each distance, pairs of rows swap half of their lanes."""
+    side, distance = len(rows), len(rows) // 2
+    while distance:
+        lower = [lane if not lane & distance else lane - distance + side for lane in range(side)]
+        upper = [lane + distance if not lane & distance else lane + side for lane in range(side)]
+        for row in range(side):
+            if not row & distance:
+                x, y = rows[row], rows[row + distance]
+                rows[row], rows[row + distance] = b.shuffle(x, lower, y), b.shuffle(x, upper, y)
+        distance //= 2
+    return rows
 
 
 def _half(buffer: Buffer) -> DType | None:

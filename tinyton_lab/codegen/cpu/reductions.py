@@ -107,7 +107,7 @@ def fold_in_order(
     vectors = [code.lanes_of(x, lanes) if lanes else x for x in vectors]
     while lanes > 1:
         lanes //= 2
-        even, odd = ([_every_other(code, x, start, lanes) for x in vectors] for start in (0, 1))
+        even, odd = ([code.shuffle(x, range(start, 2 * lanes, 2)) for x in vectors] for start in (0, 1))
         vectors = arithmetic.combine(code, op.blocks[0], even + odd, outer)
     return [code.emit(f"extractelement {x}, i64 0", x.element) if x.lanes else x for x in vectors]
 
@@ -118,15 +118,7 @@ def _chained(code: Code, vectors: Sequence[Register]) -> Register:
         return vectors[0]
     half = len(vectors) // 2
     low, high = _chained(code, vectors[:half]), _chained(code, vectors[half:])
-    wanted = ", ".join(f"i32 {lane}" for lane in range(2 * low.lanes))
-    return code.emit(
-        f"shufflevector {low}, {high}, <{2 * low.lanes} x i32> <{wanted}>", vector(low.element, 2 * low.lanes)
-    )
-
-
-def _every_other(code: Code, x: Register, start: int, lanes: int) -> Register:
-    wanted = ", ".join(f"i32 {start + 2 * lane}" for lane in range(lanes))
-    return code.emit(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{wanted}>", vector(x.element, lanes))
+    return code.shuffle(low, range(2 * low.lanes), high)
 
 
 def join(code: Code, op: Op, parts: list[Accumulator], outer: Mapping[Value, Register]) -> list[Register]:
@@ -143,15 +135,9 @@ def fold(code: Code, op: Op, vectors: list[Register], outer: Mapping[Value, Regi
     lanes = vectors[0].lanes
     while lanes > 1:
         lanes //= 2
-        low = [_part(code, x, 0, lanes) for x in vectors]
-        high = [_part(code, x, lanes, lanes) for x in vectors]
+        low, high = ([code.shuffle(x, range(start, start + lanes)) for x in vectors] for start in (0, lanes))
         vectors = arithmetic.combine(code, op.blocks[0], low + high, outer)
     return [code.emit(f"extractelement {x}, i64 0", x.element) if x.lanes else x for x in vectors]
-
-
-def _part(code: Code, x: Register, start: int, lanes: int) -> Register:
-    wanted = ", ".join(f"i32 {start + lane}" for lane in range(lanes))
-    return code.emit(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{wanted}>", vector(x.element, lanes))
 
 
 def absorb(code: Code, op: Op, total: Register, value: Register, count: Register) -> Register:

@@ -142,7 +142,8 @@ class Regions:
         before = None if tile is None else buffers[tile]
         result = before if before is not None and found.in_place else self.values.buffer(found.result.type)
         adds = found.added is not None
-        Multiply(self.code, buffers[found.a], buffers[found.b], before, result, adds).emit()
+        a, b = buffers[found.a], buffers[found.b]
+        Multiply(self.code, a, b, found.a_turned, found.b_turned, before, result, adds).emit()
         buffers[found.result] = result
 
     # -- scalars ------------------------------------------------------------------------------------------------------
