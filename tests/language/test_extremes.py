@@ -31,6 +31,17 @@ def first(x, out, ROWS: tl.constexpr, N: tl.constexpr, K: tl.constexpr, DESCENDI
     tl.store(out + row * K + tl.arange(0, K)[None, :], tl.topk(v, K, descending=DESCENDING))
 
 
+@tt.jit
+def of_scalars(x, n, out):
+    """A number that may be NaN meets ones that never are."""
+    v = tl.load(x)
+    tl.store(out + 0, tl.minimum(v, (n > 0).to(v.dtype)))
+    tl.store(out + 1, tl.maximum((n > 0).to(v.dtype), v))
+    tl.store(out + 2, tl.maximum(v, n.to(v.dtype)))
+    tl.store(out + 3, tl.minimum(v, tl.where(n > 0, 0.5, 0.25).to(v.dtype)))
+    tl.store(out + 4, tl.minimum(tl.sqrt(v.to(tl.float32)), n > 0))
+
+
 def digits(shape: tuple[int, int], dtype: Any) -> np.ndarray:
     random = np.random.default_rng(3)
     x = random.integers(0, 9, shape).astype(dtype)
@@ -49,6 +60,16 @@ def test_the_index_alone_is_that_of_the_pair(dtype: Any, axis: int, left: bool):
         alone, paired = np.zeros((2, 2, 16 if axis == 0 else 4), np.int32)
         places[(1,)](x, alone, paired, ROWS=4, N=16, AXIS=axis, LEFT=left, backend=engine)
         assert (alone == paired).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_scalars_skip_nan_whatever_is_known_of_the_other_operand(dtype: Any):
+    answers = {np.nan: [1, 1, 7, 0.5, 1], 0.25: [0.25, 1, 7, 0.25, 0.5], -np.inf: [-np.inf, 1, 7, -np.inf, 1]}
+    for number, wanted in answers.items():
+        for engine in (*ENGINES, "sim"):
+            out = np.zeros(5, dtype)
+            of_scalars[(1,)](np.array([number], dtype), 7, out, backend=engine)
+            assert out.tolist() == wanted, engine
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])

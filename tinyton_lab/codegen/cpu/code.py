@@ -71,6 +71,18 @@ class Code(Builder):
         fuses = self.fusion and op in ("fadd", "fsub", "fmul")
         return super().binary(f"{op} contract" if fuses else op, x, y)
 
+    def intrinsic(
+        self, name: str, *args: Register, type: str | None = None, overloads: Sequence[str] | None = None
+    ) -> Register:
+        """Call an LLVM intrinsic.
+
+        Extremes of scalars do not learn what their operands are: with AVX-512, LLVM 22 gives NaN where it knows of one
+        operand only that it is none.
+        """
+        if name in ("llvm.minimumnum", "llvm.maximumnum") and not args[0].lanes:
+            args = tuple(super(Code, self).intrinsic("llvm.arithmetic.fence", x) for x in args)
+        return super().intrinsic(name, *args, type=type, overloads=overloads)
+
     # -- memory -------------------------------------------------------------------------------------------------------
     def offset(self, pointer: Register, distance: int | Register, element: str = "i8") -> Register:
         """Pointer plus a number of elements."""
