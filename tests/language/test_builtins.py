@@ -72,7 +72,11 @@ CASES: dict[str, tuple[str, np.ndarray, Any]] = {
     "floor and ceil": ("tl.floor(x) * 100 + tl.ceil(x)", FLOATS, np.floor(FLOATS) * 100 + np.ceil(FLOATS)),
     "sqrt": ("tl.sqrt_rn(tl.abs(x))", FLOATS, np.sqrt(np.abs(FLOATS))),
     "div_rn": ("tl.div_rn(x, 3)", FLOATS, FLOATS / np.float32(3)),
-    "umulhi": ("tl.umulhi(x, x * 65536)", INTEGERS, (INTEGERS.astype(np.int64) ** 2 * 65536) >> 32),
+    "umulhi": (
+        "tl.umulhi(x, x + 7)",
+        INTEGERS,
+        (INTEGERS.view(np.uint32).astype(np.uint64) * (INTEGERS + 7).view(np.uint32) >> np.uint64(32)).astype(np.int32),
+    ),
     "sum of rows": ("tl.sum(x, 1)", INTEGERS, INTEGERS.sum(1)),
     "sum of columns": ("tl.sum(x, axis=0)", INTEGERS, INTEGERS.sum(0)),
     "sum of all": ("tl.sum(x)", INTEGERS, INTEGERS.sum()),

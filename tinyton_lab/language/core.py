@@ -339,8 +339,8 @@ def div_rn(x: Any, y: Any) -> TileValue:
 
 @builtin
 def umulhi(x: Any, y: Any) -> TileValue:
-    """Upper half of the double-width product of integers."""
-    return semantic.binary(elementwise.mulhi, x, y)
+    """Upper half of the double-width product of integers, which count as unsigned."""
+    return semantic.unsigned_high_product(x, y)
 
 
 @builtin

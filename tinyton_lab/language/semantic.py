@@ -80,6 +80,16 @@ def binary(row: OpDef, x: Any, y: Any) -> TileValue:
     return emit(row, a, b)
 
 
+def unsigned_high_product(x: Any, y: Any) -> TileValue:
+    """Upper half of the double-width product, of integers whose bits count as unsigned."""
+    a, b = promoted(x, y)
+    computable(ops.mulhi, a)
+    if not a.element.signed:
+        return binary(ops.mulhi, a, b)
+    unsigned = getattr(dtypes, f"uint{a.element.bits}")
+    return cast(binary(ops.mulhi, *(cast(value, unsigned, bitcast=True) for value in (a, b))), a.element, bitcast=True)
+
+
 def is_pointer(x: Any) -> bool:
     return isinstance(x, TileValue) and x.tile.is_pointer
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from tinyton_lab.base.dtypes import int32, int64, uint32, uint64
-from tinyton_lab.language import core
+from tinyton_lab.language import semantic
 from tinyton_lab.language.builtin import builtin
 from tinyton_lab.language.emission import fault, to_value
 from tinyton_lab.language.extra.arguments import alike_in_shape, integers, of_dtypes
 from tinyton_lab.language.extra.pairs import bitcast, cast, where
 from tinyton_lab.language.types import spell
 from tinyton_lab.language.value import TileValue
+from tinyton_lab.ops import elementwise
 
 FIFTHS = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF
 
@@ -85,7 +86,7 @@ def byte_perm(x: Any, y: Any, s: Any) -> Any:
 @builtin
 def mulhi(x: Any, y: Any) -> Any:
     """Upper half of the double-width product of integers of one type."""
-    return core.umulhi(x, y)
+    return semantic.binary(elementwise.mulhi, x, y)
 
 
 def _of_32_bits(name: str, *operands: Any) -> tuple[Any, ...]:
