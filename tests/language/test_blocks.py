@@ -181,8 +181,8 @@ def test_descriptors_update_atomically(engine: str, how: str) -> None:
 @tt.jit
 def strong(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
-    tl.atomic_store(o + i, tl.atomic_load(x + i, mask=i < 6) * 2, mask=i < 7)
-    equal = tl.atomic_poll(o, 2)
+    (o + i).atomic_store((x + i).atomic_load(mask=i < 6) * 2, mask=i < 7)
+    equal = o.atomic_poll(2)
     never = tl.atomic_poll(o + i, 5, timeout_ns=1000)
     tl.store(o + 8, equal)
     tl.store(o + 9, tl.sum(never.to(tl.int32)))

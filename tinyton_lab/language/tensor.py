@@ -143,9 +143,12 @@ class tensor(TileValue):
     atomic_add = atomics.atomic_add
     atomic_and = atomics.atomic_and
     atomic_cas = atomics.atomic_cas
+    atomic_load = atomics.atomic_load
     atomic_max = atomics.atomic_max
     atomic_min = atomics.atomic_min
     atomic_or = atomics.atomic_or
+    atomic_poll = library.atomic_poll
+    atomic_store = atomics.atomic_store
     atomic_xchg = atomics.atomic_xchg
     atomic_xor = atomics.atomic_xor
 
