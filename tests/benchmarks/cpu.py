@@ -1,12 +1,8 @@
-"""The native engine, bounds checked: cold compile times, and throughput on one thread against numpy."""
+"""The native engine, bounds checked: elementwise and row kernels on one thread against numpy."""
 
 from __future__ import annotations
 
 import os
-import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -60,8 +56,6 @@ def numpy_layer_norm(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def rows() -> Iterator[Row]:
-    yield Row("cold compile and first launch of vector add, new process", _cold("add"), "s", 0.15, False)
-    yield Row("cold compile and first launch of softmax, new process", _cold("softmax"), "s", 0.3, False)
     before = os.environ.get(knobs.CPU_THREADS.variable)
     os.environ[knobs.CPU_THREADS.variable] = "1"
     try:
@@ -105,26 +99,3 @@ def _row(measure: str, ours: Callable[[], object], numpy: Callable[[], object], 
     numpy()
     mine, theirs = interleaved(ours, numpy)
     return Row(measure, theirs / mine, "x numpy", bar, True, f"{mine * 1e3:.2f} ms")
-
-
-def _cold(name: str) -> float:
-    """Process CPU seconds of the first launch in a new interpreter, the package being imported and byte-compiled."""
-    text = f"""
-import time
-import numpy as np
-from tests.benchmarks.cpu import {name} as kernel
-arrays = [np.ones(1024, np.float32) for _ in range({3 if name == "add" else 2})]
-start = time.process_time()
-kernel[(1,)](*arrays, 1024, BLOCK=1024, backend="cpu")
-print(time.process_time() - start)
-"""
-    with tempfile.TemporaryDirectory() as caches:
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = caches
-
-        def launch() -> float:
-            command = [sys.executable, "-c", text]
-            return float(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
-
-        launch()  # writes the bytecode, as an installation does
-        return statistics.median(launch() for _ in range(9))

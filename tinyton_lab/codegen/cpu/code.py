@@ -48,17 +48,11 @@ class Code(Builder):
 
     def scratch(self, at: int) -> Register:
         """A pointer to byte `at` of the thread's scratch memory."""
-        key = -1 - at
-        if key not in self._loaded:
-            if at:
-                base = self.scratch(0)
-                with self.hoisted():
-                    self._loaded[key] = self.offset(base, at)
-            else:
-                with self.hoisted():
-                    slot = self.offset(Register("%thread", "ptr"), frame.SCRATCH * frame.SLOT_BYTES)
-                    self._loaded[key] = self.load("ptr", slot)
-        return self._loaded[key]
+        if -1 not in self._loaded:
+            with self.hoisted():
+                slot = self.offset(Register("%thread", "ptr"), frame.SCRATCH * frame.SLOT_BYTES)
+                self._loaded[-1] = self.load("ptr", slot)
+        return self.offset(self._loaded[-1], at)
 
     def allocate(self, size: int) -> int:
         """Reserve scratch bytes; gives their offset."""
