@@ -54,6 +54,7 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 target triple = "nvptx64-nvidia-cuda"
 """
 
+_TAKEN = (SHARED.removeprefix("@"), "vprintf", "__assertfail")
 LOWERINGS: dict[OpDef, Callable[[State, Op], None]] = {
     shape.constant: lower_constant,
     shape.range_: lower_range,
@@ -131,12 +132,13 @@ def _lower_op(state: State, op: Op) -> None:
 
 
 def entry_name(name: str) -> str:
-    """The kernel's name in letters that PTX knows.
+    """The kernel's name in letters that PTX knows, other than the names of what a module has besides.
 
-    >>> entry_name("row_sum"), entry_name("größe")
-    ('row_sum', 'gr_f6__df_e')
+    >>> entry_name("row_sum"), entry_name("größe"), entry_name("shared")
+    ('row_sum', 'gr_f6__df_e', 'shared_')
     """
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in name)
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in name)
+    return f"{plain}_" if plain in _TAKEN else plain
 
 
 def _parameter(parameter: Parameter, name: str) -> str:
