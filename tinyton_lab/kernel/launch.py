@@ -21,6 +21,7 @@ _from_environment = knobs.BACKEND.text
 ENGINES = ("cpu", "cuda", "sim", "interpreter", "eager")
 _recorded: contextvars.ContextVar[str | None] = contextvars.ContextVar("recording", default=None)
 _chosen: contextvars.ContextVar[str | None] = contextvars.ContextVar("backend", default=None)
+_observed: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("observed", default=frozenset())
 
 
 class Launchable:
@@ -101,6 +102,23 @@ def recording(level: str) -> Iterator[None]:
 def recording_level() -> str | None:
     """The level of the ``with recording(...)`` around a launch, if any."""
     return _recorded.get()
+
+
+@contextlib.contextmanager
+def observed(metrics: bool = False, sanitize: bool = False) -> Iterator[None]:
+    """Launch with ``metrics=True`` or ``sanitize=True`` wherever the simulator runs a kernel in a ``with`` block."""
+    asked = {"metrics": metrics, "sanitize": sanitize}
+    token = _observed.set(_observed.get() | {name for name, wanted in asked.items() if wanted})
+    try:
+        yield
+    finally:
+        _observed.reset(token)
+
+
+def is_asked(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether ``metrics`` or ``sanitize`` is asked for by the launch's option, else by `observed` around it."""
+    given = options.get(name)
+    return name in _observed.get() if given is None else bool(given)
 
 
 def choose_engine(asked: str | None) -> str:

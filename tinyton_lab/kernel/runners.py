@@ -14,7 +14,7 @@ from tinyton_lab.frontend import DIALECTS, Runtime
 from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.kernel.grid import Grid
-from tinyton_lab.kernel.launch import Launch, recording_level
+from tinyton_lab.kernel.launch import Launch, is_asked, recording_level
 from tinyton_lab.kernel.parameters import KernelShape
 from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.stage import Compilation
@@ -116,12 +116,12 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         arguments = {name: _argument(kernel.name, name, values[at], written) for name, at in places}
         if not (grid[0] and grid[1] and grid[2]):
-            return Launch(compilation, "sim", metrics=Metrics(None, [] if options.get("metrics") else None))
+            return Launch(compilation, "sim", metrics=Metrics(None, [] if is_asked("metrics", options) else None))
         passed = [_simulated(types[name], value) for name, value in arguments.items()]
         outcome = simulator.run(
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
             record=options.get("record") or recording_level(), source_map=lines,
-            metrics=bool(options.get("metrics")), sanitize=bool(options.get("sanitize")),
+            metrics=is_asked("metrics", options), sanitize=is_asked("sanitize", options),
             engine=options.get("simulator") or "trace",
         )  # fmt: skip
         print(*outcome.output, sep="", end="")
