@@ -23,6 +23,7 @@ from tinyton_lab.language import *  # noqa: F403  # every builtin: tt.load is tl
 from tinyton_lab.language.builtin import constexpr_function
 from tinyton_lab.language.library import next_power_of_2
 from tinyton_lab.record.occupancy import occupancy
+from tinyton_lab.record.roofline import roofline
 from tinyton_lab.tune import Config, autotune, heuristics
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "jit",
     "next_power_of_2",
     "occupancy",
+    "roofline",
     "trace",
 ]
 __all__ += language.__all__

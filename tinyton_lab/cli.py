@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     arrays.help = "f32[1024]=range|ones|zeros, or i32=5"
     simulator.add_argument("--shared", type=int, default=0, help="dynamic shared memory in bytes")
     simulator.add_argument("--metrics", action="store_true", help="count sectors, bank conflicts and the like")
+    simulator.add_argument("--model", help="estimate cycles on this target's scoreboard: sm_80")
     simulator.add_argument("--sanitize", action="store_true", help="look for races and uninitialised reads")
     simulator.add_argument("--tensor-cores", default="exact", help="how products are summed: exact, sm_80 ...")
     simulator.add_argument("--engine", choices=("trace", "fast"), default="trace", help="machine code is fast")
@@ -178,12 +179,17 @@ def simulate(parsed: argparse.Namespace) -> int:
     if not module.entries:
         raise error("TT5003", file=parsed.file, kind="PTX to run", why="it has no .entry")
     arrays = [array for _, array in parsed.arg]
-    asked = {name: getattr(parsed, name) for name in ("shared", "metrics", "sanitize", "tensor_cores", "engine")}
+    words = ("shared", "metrics", "sanitize", "tensor_cores", "engine", "model")
+    asked = {name: getattr(parsed, name) for name in words}
     launch = module.launch(parsed.entry or module.entries[0], parsed.grid, parsed.block, arrays, **asked)
     if launch.remark:
         print(f"remark: {launch.remark}")
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")
+    for line, reasons in sorted(launch.model.per_line.items() if launch.model else ()):
+        sizes_first = sorted(reasons.items(), key=lambda each: -each[1])
+        told = ", ".join(f"{reason} {cycles}" for reason, cycles in sizes_first)
+        print(f"model: line {line:5} {told}")
     for finding in launch.findings:
         print(f"{finding.severity} {finding.code}: {finding.message} {finding.where}")
     for kind, array in parsed.arg:

@@ -13,6 +13,7 @@ from tinyton_lab.base import knobs
 from tinyton_lab.base.diagnostics import error
 from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
+from tinyton_lab.record.model import Model
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
@@ -41,7 +42,7 @@ class Launch:
     `compilation` is the record of the code that ran, `engine` what ran it, `findings` what the engine noticed (in the
     simulator with ``sanitize=True`` also races, uninitialised reads and data used too early), `metrics` the simulator's
     counts (all of them with the launch option ``metrics=True``), `recording` the simulator's trace when one was asked
-    for. Triton's names (`asm`, `n_regs`, `metadata`) are answered too.
+    for; `model` the model of cycles (``model="sm_80"``). Triton's names (`asm`, `n_regs`, `metadata`) are answered too.
     """
 
     compilation: Compilation
@@ -49,6 +50,7 @@ class Launch:
     findings: tuple[Finding, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     recording: Recording | None = None
+    model: Model | None = None
 
     @property
     def asm(self) -> Mapping[str, str]:

@@ -122,10 +122,10 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
             code.ptx, code.entry, grid, (code.threads, 1, 1), passed, names, code.dynamic_shared_bytes,
             record=options.get("record") or recording_level(), source_map=lines,
             metrics=is_asked("metrics", options), sanitize=is_asked("sanitize", options),
-            engine=options.get("simulator") or "trace",
+            engine=options.get("simulator") or "trace", model=options.get("model"),
         )  # fmt: skip
         print(*outcome.output, sep="", end="")
-        return Launch(compilation, "sim", tuple(outcome.findings), outcome.metrics, outcome.recording)
+        return Launch(compilation, "sim", tuple(outcome.findings), outcome.metrics, outcome.recording, outcome.model)
 
     return run
 

@@ -122,8 +122,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    options = [config.getoption(f"tinyton_{name}") for name in ("engine", "sanitize", "metrics")]
-    watch = config.stash[_WATCH] = Watch(*options)
+    engine, sanitize, metrics = (config.getoption(f"tinyton_{name}") for name in ("engine", "sanitize", "metrics"))
+    watch = config.stash[_WATCH] = Watch(engine, bool(sanitize), bool(metrics))
     if watch.metrics:
         config.pluginmanager.register(Summary(), "tinyton-summary")
     if watch.engine:

@@ -23,6 +23,7 @@ def run(
     metrics: bool = False,
     sanitize: bool = False,
     engine: str = "trace",
+    model: str | None = None,
 ) -> Launch:
     """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
 
@@ -30,7 +31,7 @@ def run(
     number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for the memory metrics,
     `sanitize` for races, uninitialised reads and data used too early among the findings; `engine` ``"fast"`` for
     machine code instead of interpretation.
-    Raises TinytonError for every fault.
+    `model` is the target whose model of cycles is asked. Raises TinytonError for every fault.
     """
     module = load(ptx_text, entry)
     return module.launch(
@@ -46,4 +47,5 @@ def run(
         metrics=metrics,
         sanitize=sanitize,
         engine=engine,
+        model=model,
     )

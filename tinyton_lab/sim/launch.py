@@ -17,6 +17,7 @@ from tinyton_lab.ptx.tensor_cores import EXACT
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
+from tinyton_lab.record.model import Model
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.access import Rows
@@ -42,7 +43,8 @@ SourceMap = Mapping[int, tuple[int, Span | None]]
 class Launch:
     """What a launch did: `findings`, `counts` (totals), `output` (what it printed) and `metrics`.
 
-    `recording` is there if it was asked for; so are the memory metrics, `metrics` holds the totals in any case.
+    `recording` is there if it was asked for; so are the memory metrics, `metrics` holds the totals in any case. `model`
+    is what a model of a device says of cycles, when one was asked for.
     """
 
     entry: str
@@ -54,6 +56,7 @@ class Launch:
     metrics: Metrics = field(default_factory=Metrics)
     engine: str = "trace"
     remark: str = ""
+    model: Model | None = None
     expand: Callable[[], Recording] | None = field(default=None, repr=False)
     _recording: Recording | None = field(default=None, repr=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -66,8 +67,8 @@ def distinct(values: Array, active: Array) -> Array:
     return (filled[:, 0] != _NOWHERE) + np.count_nonzero(new, axis=1)
 
 
-def wavefronts(address: Array, active: Array, size: int) -> tuple[int, int]:
-    """(passes over the banks, passes that would do without conflicts) of accesses of `size` bytes, (warps, 32) lanes.
+def passes(address: Array, active: Array, size: int) -> Array:
+    """Passes over the banks of accesses of `size` bytes, (warps, 32) lanes: for each group of lanes served together.
 
     Different words of one bank take turns; lanes that want the same word share it.
     """
@@ -80,8 +81,13 @@ def wavefronts(address: Array, active: Array, size: int) -> tuple[int, int]:
     new[:, 1:] &= filled[:, 1:] != filled[:, :-1]
     group, _ = np.nonzero(new)
     banks = group * _BANKS + (filled[new] % np.uint64(_BANKS)).astype(np.int64)
-    passes = np.bincount(banks, minlength=len(filled) * _BANKS).reshape(-1, _BANKS).max(axis=1)
-    return int(passes.sum()), int(np.count_nonzero(passes))
+    return np.bincount(banks, minlength=len(filled) * _BANKS).reshape(-1, _BANKS).max(axis=1)
+
+
+def wavefronts(address: Array, active: Array, size: int) -> tuple[int, int]:
+    """(passes over the banks, those that would do without conflicts) of accesses of `size` bytes, (warps, 32) lanes."""
+    found = passes(address, active, size)
+    return int(found.sum()), int(np.count_nonzero(found))
 
 
 class Meter(Observer):
@@ -140,9 +146,9 @@ class Meter(Observer):
 
     def _shared(self, at: int, operation: str, touched: list[tuple[str, int, Array, Array]]) -> None:
         for _, size, address, active in touched:
-            passes, ideal = wavefronts(address, active, size)
+            taken, ideal = wavefronts(address, active, size)
             requests, lanes = int(np.count_nonzero(active.any(axis=1))), int(np.count_nonzero(active))
-            found = Traffic(requests, lanes * size, wavefronts=passes, conflicts=passes - ideal)
+            found = Traffic(requests, lanes * size, wavefronts=taken, conflicts=taken - ideal)
             _add(self.traffic, at, ("shared", operation), found)
 
     def _global(self, at: int, operation: str, touched: list[tuple[str, int, Array, Array]]) -> None:
@@ -168,7 +174,7 @@ class Meter(Observer):
                 _add(self.arguments, at, (operation, part.name), _global_traffic(address, here, sizes))
 
     # Afterwards.
-    def metrics(self, totals: dict[str, int]) -> Metrics:
+    def metrics(self, totals: Mapping[str, float]) -> Metrics:
         """All counts, instruction by instruction."""
         launch = self.launch
         blocks = zip(launch.program.code, launch.block_warps, launch.block_lanes)

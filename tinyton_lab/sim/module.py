@@ -14,7 +14,9 @@ from tinyton_lab.ptx import syntax
 from tinyton_lab.ptx.tensor_cores import TENSOR_CORES
 from tinyton_lab.ptx.text import parse
 from tinyton_lab.record.events import Argument
+from tinyton_lab.record.machines import machine
 from tinyton_lab.record.metrics import Metrics
+from tinyton_lab.record.model import Model
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.sim.build import Builder
 from tinyton_lab.sim.fast import engine as fast
@@ -23,6 +25,7 @@ from tinyton_lab.sim.metrics import Meter
 from tinyton_lab.sim.recorder import Recorder
 from tinyton_lab.sim.sanitizer import Sanitizer
 from tinyton_lab.sim.specials import Extent
+from tinyton_lab.sim.timing import Timer
 
 _GRID_LIMIT, _BLOCK_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _RECORDED_CTAS, _MOST_STEPS = 4, 200_000
@@ -87,6 +90,7 @@ class Module:
         schedule: int | None = None,
         tensor_cores: str = "exact",
         threads: int | None = None,
+        model: str | None = None,
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -100,6 +104,8 @@ class Module:
         in a random order, one block at a time; what a kernel without races computes does not depend on it.
         `tensor_cores` says how products of matrices are summed: ``"exact"``, rounded once, or cut off as an
         architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`).
+
+        `model` is the target (``"sm_80"``) on whose scoreboard cycles are estimated: `tinyton_lab.record.model`.
 
         `engine` ``"trace"`` interprets, and can tell everything; ``"fast"`` runs machine code on `threads` threads (all
         processors by default) and gives results and faults only; what it lacks runs on the trace engine, and the
@@ -118,13 +124,15 @@ class Module:
             state.recorder = Recorder(state, most_steps)
         meter = Meter(state) if metrics else None
         watch = Sanitizer(state, uninitialised) if sanitize else None
-        state.observers = tuple(observer for observer in (meter, watch) if observer)
+        timer = Timer(state, machine(model)) if model else None
+        state.observers = tuple(observer for observer in (meter, watch, timer) if observer)
         reason = fast.reason_against(state) if engine == "fast" else ""
         if engine == "fast" and not reason:
             fast.run(state, threads or fast.default_threads())
             return Launch(entry, grid3, block3, engine="fast")
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
-        launch = self._result(state, entry, meter, arguments)
+        modelled = timer.model() if timer else None
+        launch = self._result(state, entry, meter, arguments, modelled)
         launch.remark = f"only the trace engine has {reason}" if reason else ""
         return launch
 
@@ -144,10 +152,13 @@ class Module:
             )
         return shape
 
-    def _result(self, state: State, entry: str, meter: Meter | None, arguments: list[Argument]) -> Launch:
+    def _result(
+        self, state: State, entry: str, meter: Meter | None, arguments: list[Argument], model: Model | None
+    ) -> Launch:
         counts, findings = state.counts(), list(state.findings.values())
-        metrics = Metrics(counts) if meter is None else meter.metrics(counts)
-        launch = Launch(entry, state.grid, state.block, findings, counts, state.output, metrics)
+        totals = {**counts, **(model.totals() if model else {})}
+        metrics = Metrics(totals) if meter is None else meter.metrics(totals)
+        launch = Launch(entry, state.grid, state.block, findings, counts, state.output, metrics, model=model)
         recorder = state.recorder
         if recorder is not None:
             types, registers = state.program.shown_types(), state.program.register_names
