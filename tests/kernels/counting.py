@@ -79,7 +79,7 @@ def cases() -> Iterator[Case]:
     yield from counted()
     yield from accumulated()
     numbers = np.arange(1, 65, dtype=np.int32)
-    turns = np.array([turns_of(n) for n in numbers], np.int32)
+    turns = np.array([turns_of(int(n)) for n in numbers], np.int32)
     arguments = {"x": numbers, "out": np.zeros(64, np.int32), "last": np.zeros(64, np.int32), "N": 64}
     yield Case("collatz", collatz, (1,), arguments, {"out": turns, "last": np.ones(64, np.int32)})
     words = philox_words(np.uint64(7), 256)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyton_lab import language as tl
+from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.language.blocks import block_pointer
 from tinyton_lab.language.builtin import Builtin
 
@@ -79,7 +80,7 @@ assert kind.numel == 32 and kind.scalar is tl.float32 and kind.is_block()
     ),
     Class(
         "tl.constexpr",
-        tl.constexpr,
+        Constexpr,
         "A `value` known at compile time. It marks parameters and fields, and makes globals readable in kernels.",
         """
 LIMIT = tl.constexpr(4)
