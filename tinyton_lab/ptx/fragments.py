@@ -94,6 +94,24 @@ def accumulator(m: int, n: int) -> Fragment:
     return fragment(GROUP + 8 * ((slot >> 1) % (m // 8)), 2 * QUAD + (slot & 1) + 0 * GROUP, m, n)
 
 
+@lru_cache(maxsize=16)
+def quad_pairs(side: str, layout: str) -> Fragment:
+    """A, B, or the f16 (``c``) or f32 (``d``) accumulator of ``mma.m8n8k4`` of f16 (PTX ISA 9.7.14.5.1).
+
+    Four pairs of quads (lanes 4q.. and 16 + 4q..) multiply on their own: their matrices lie one below the other.
+    """
+    pair, half, lane = (_LANE >> 2) & 3, (_LANE >> 4) * 4, _LANE & 3
+    if side in ("a", "b"):
+        slot = np.arange(4)[None, :]
+        # A of rows and B of columns have k in the slots.
+        inner, outer = (slot, lane + half) if layout == ("row" if side == "a" else "col") else (lane, slot + half)
+        return fragment(outer + 8 * pair, inner, 32, 4) if side == "a" else fragment(inner + 4 * pair, outer, 16, 8)
+    slot = np.arange(8)[None, :]
+    if side == "c":
+        return fragment(lane + half + 8 * pair, slot + 0 * lane, 32, 8)
+    return fragment((lane & 1) + (slot & 2) + half + 8 * pair, (slot & 4) + (lane & 2) + (slot & 1), 32, 8)
+
+
 @lru_cache(maxsize=64)
 def group_accumulator(n: int) -> Fragment:
     """One warp's 16 rows of the D of ``wgmma`` (m64nN): neighbours of a row, then 8 rows down, then 8 columns on."""

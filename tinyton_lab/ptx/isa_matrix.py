@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyton_lab.ptx.fragments import PER_REGISTER, Fragment, accumulator, decode, encode, left, opaque, right
+from tinyton_lab.ptx.fragments import (
+    PER_REGISTER,
+    Fragment,
+    accumulator,
+    decode,
+    encode,
+    left,
+    opaque,
+    quad_pairs,
+    right,
+)
 from tinyton_lab.ptx.isa import Form, LaneFunction, Slot, row
 from tinyton_lab.ptx.tensor_cores import EXACT, TensorCore, multiply, rule
 
@@ -46,6 +56,8 @@ def _accumulate(type_: str, fragment: Fragment, registers: Registers) -> Array:
 def _mma(form: Form) -> LaneFunction:
     m, n, k = shape_of(form)
     d, a, b, c = (t.name for t in form.types)
+    if form["shape"] == "m8n8k4" and a == "f16":
+        return _quad_pairs(form)
     left_side, right_side, result = left(m, k, a), right(k, n, b), accumulator(m, n)
     saturate = form.has("satfinite")
 
@@ -55,6 +67,24 @@ def _mma(form: Form) -> LaneFunction:
         x, y = left_side.gather(decode(a_registers, a)), right_side.gather(decode(b_registers, b))
         total = multiply(x, y, _accumulate(c, result, c_registers), a, saturate, rule(core, "mma", a, d))
         return encode(result.scatter(total), d)
+
+    return run
+
+
+def _quad_pairs(form: Form) -> LaneFunction:
+    """m8n8k4 of f16: each pair of quads multiplies matrices of its own."""
+    d, a, _, c = (t.name for t in form.types)
+    left_side, right_side = quad_pairs("a", form["a_layout"]), quad_pairs("b", form["b_layout"])
+    old, result = (quad_pairs("c" if name == "f16" else "d", "") for name in (c, d))
+
+    def run(
+        active: Array, a_registers: Registers, b_registers: Registers, c_registers: Registers, core: TensorCore = EXACT
+    ) -> Registers:
+        x, y = left_side.gather(decode(a_registers, a)), right_side.gather(decode(b_registers, a))
+        start = _accumulate(c, old, c_registers).reshape(-1, 8, 8)
+        how = rule(core, "mma", a, d)
+        total = multiply(x.reshape(-1, 8, 4), y.reshape(-1, 4, 8), start, a, how=how)
+        return encode(result.scatter(total.reshape(-1, 32, 8)), d)
 
     return run
 

@@ -19,6 +19,7 @@ from tinyton_lab.sim.memory import WINDOWS
 from tinyton_lab.sim.program import Operation
 
 _U8 = np.dtype(np.uint8)
+Half = tuple[Site, Reader]
 _NAMES = {"exch": "xchg"}
 _SPACES = {
     "": "generic",
@@ -46,8 +47,8 @@ def _elements(low: Lowering, instruction: Instruction, form: Form, operand: Oper
     if len(items) != count:
         low.refuse(instruction, form, f"needs {count} registers here, not {len(items)}")
     size = form.type.bytes * count
-    if size > 16:
-        raise error("TT6030", low.span(instruction), what=f"a {size}-byte access", cure="use at most 16 bytes")
+    if size > 32:
+        raise error("TT6030", low.span(instruction), what=f"a {size}-byte access", cure="use at most 32 bytes")
     return items, size
 
 
@@ -69,6 +70,8 @@ def load(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
         found = names.lookup(symbol.text) if isinstance(symbol, Name) else None
         if found is not None and found[1].space != "reg":
             return _load_constant(int(address([])), size, writers, type_)
+    if size > 16:
+        return _load_halves(low, instruction, form, writers, address, space)
     target = targets[0]
     if len(items) == 1 and target is not None and target[1].bits == type_.bits:
         return _load_one(site, space, address, target[0])
@@ -76,6 +79,31 @@ def load(low: Lowering, instruction: Instruction, form: Form, names: Names) -> O
     def run(chunk: Chunk) -> None:
         data = access.load(chunk, site, space, address(chunk.registers), chunk.mask)
         for write, part in zip(writers, access.split(data, len(writers), type_.raw)):
+            write(chunk, part)
+
+    return run
+
+
+def _halves(low: Lowering, instruction: Instruction, form: Form, action: str, address: Reader) -> tuple[Half, Half]:
+    """An access of 32 bytes as two of 16: where each is, and its place in the program."""
+    sites = [low.program.access_site(instruction.line, 16, action, *_order(form)) for _ in range(2)]
+
+    def behind(registers: list[Array]) -> Array:
+        first = np.asarray(address(registers))
+        return first + first.dtype.type(16)
+
+    return (sites[0], address), (sites[1], behind)
+
+
+def _load_halves(
+    low: Lowering, instruction: Instruction, form: Form, writers: list[Any], address: Reader, space: str
+) -> Operation:
+    raw, count, halves = form.type.raw, len(writers) // 2, _halves(low, instruction, form, "load", address)
+
+    def run(chunk: Chunk) -> None:
+        # Both halves are read before a register is written: one of them may hold the address.
+        data = [access.load(chunk, site, space, where(chunk.registers), chunk.mask) for site, where in halves]
+        for write, part in zip(writers, [part for half in data for part in access.split(half, count, raw)]):
             write(chunk, part)
 
     return run
@@ -183,6 +211,8 @@ def store(low: Lowering, instruction: Instruction, form: Form, names: Names) -> 
         return _store_variable(variable, readers, type_)
     space, site = space_of(form), low.program.access_site(instruction.line, size, "store", *_order(form))
     address = low.address(instruction, form, names, instruction.operands[0], space)
+    if size > 16:
+        return _store_halves(low, instruction, form, readers, address, space)
     if len(readers) == 1:
         read = readers[0]
 
@@ -196,6 +226,21 @@ def store(low: Lowering, instruction: Instruction, form: Form, names: Names) -> 
             values = [np.asarray(read(registers)) for read in readers]
             shape = np.broadcast_shapes(*(value.shape for value in values))
             access.store(chunk, site, space, address(registers), access.combine(values, size, shape), chunk.mask)
+
+    return run
+
+
+def _store_halves(
+    low: Lowering, instruction: Instruction, form: Form, readers: list[Reader], address: Reader, space: str
+) -> Operation:
+    count, halves = len(readers) // 2, _halves(low, instruction, form, "store", address)
+
+    def run(chunk: Chunk) -> None:
+        registers = chunk.registers
+        for (site, where), group in zip(halves, (readers[:count], readers[count:])):
+            values = [np.asarray(read(registers)) for read in group]
+            shape = np.broadcast_shapes(*(value.shape for value in values))
+            access.store(chunk, site, space, where(registers), access.combine(values, 16, shape), chunk.mask)
 
     return run
 

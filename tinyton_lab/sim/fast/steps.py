@@ -258,7 +258,8 @@ def _items(operand: Operand) -> tuple[Operand, ...]:
 
 
 def _matrix(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
-    if form.row.mnemonic != "mma" or form.has("sparse"):
+    quads = form["shape"] == "m8n8k4" and form.types[-1].name != "f64"
+    if form.row.mnemonic != "mma" or form.has("sparse") or quads:
         raise Unsupported(form.opcode)
     kinds = [TYPES["b64" if type_.name == "f64" else "b32"] for type_ in form.types]
     lists = [_items(operand) for operand in instruction.operands]
