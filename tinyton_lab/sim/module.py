@@ -103,19 +103,15 @@ class Module:
         to (op number, source span). `schedule` is the seed of a random schedule: warps, and the sides of a branch, run
         in a random order, one block at a time; what a kernel without races computes does not depend on it.
         `tensor_cores` says how products of matrices are summed: ``"exact"``, rounded once, or cut off as an
-        architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`).
-
-        `model` is the target (``"sm_80"``) on whose scoreboard cycles are estimated: `tinyton_lab.record.model`.
-
+        architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`). `model` is the target (``"sm_80"``) on
+        whose scoreboard cycles are estimated: `tinyton_lab.record.model`.
         `engine` ``"trace"`` interprets, and can tell everything; ``"fast"`` runs machine code on `threads` threads (all
         processors by default) and gives results and faults only; what it lacks runs on the trace engine, and the
         launch's `remark` says why. Raises TinytonError for every fault.
         """
         _check_words(engine, record, tensor_cores)
         program = self.program(entry)
-        grid3, block3 = extent(grid, "grid", _GRID_LIMIT), extent(block, "block", _BLOCK_LIMIT)
-        if int(np.prod(block3)) > 1024:
-            raise error("TT6008", None, what="block", value=block3, reason="a CTA has at most 1024 threads")
+        grid3, block3 = extent(grid, "grid", _GRID_LIMIT), _block(block)
         state = State(program, grid3, block3, self._cluster(program.entry, cluster, grid3), shared, source_map)
         state.schedule, state.tensor_core = schedule, TENSOR_CORES[tensor_cores]
         bind(state, args, names)
@@ -131,8 +127,7 @@ class Module:
             fast.run(state, threads or fast.default_threads())
             return Launch(entry, grid3, block3, engine="fast")
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
-        modelled = timer.model() if timer else None
-        launch = self._result(state, entry, meter, arguments, modelled)
+        launch = self._result(state, entry, meter, arguments, timer.model() if timer else None)
         launch.remark = f"only the trace engine has {reason}" if reason else ""
         return launch
 
@@ -172,6 +167,14 @@ class Module:
 
             launch.expand = expand
         return launch
+
+
+def _block(block: Any) -> Extent:
+    """The shape of a CTA. Raises TT6008 for too many threads."""
+    found = extent(block, "block", _BLOCK_LIMIT)
+    if int(np.prod(found)) > 1024:
+        raise error("TT6008", None, what="block", value=found, reason="a CTA has at most 1024 threads")
+    return found
 
 
 def _check_words(engine: str, record: str | None, tensor_cores: str) -> None:
