@@ -201,6 +201,7 @@ ELSEWHERE = {
     ),
     "the language's pointers": "offset pointer_to_int int_to_pointer pointer_cast",
     "tests/language/test_casts.py": "cast",
+    "tests/tiny_ton/test_shared_memory.py": "shared_load shared_store sync",
 }
 
 

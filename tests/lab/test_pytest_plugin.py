@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
-PLUGIN = ("-p", "tinyton_lab.lab.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "tinyton", "-p", "no:cacheprovider")
 HEADER = "import numpy as np, tinyton_lab as tt, tinyton_lab.language as tl\n"
 DOUBLE = '''
 @tt.jit
