@@ -96,6 +96,8 @@ def _compile_tile(request: Request, compilation: Compilation) -> None:
     attrs: dict[str, Any] = {"math": options.math, "fp_fusion": options.fp_fusion}
     if options.num_warps is not None:
         attrs["num_warps"] = options.num_warps
+    if options.sanitize_overflow:
+        attrs["sanitize_overflow"] = True
     verify = knobs.VERIFY.flag()
     lowered = frontend.lower(request.function, request.arguments, attrs)
     compilation.artifacts["reached"] = lowered.reached

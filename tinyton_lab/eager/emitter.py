@@ -49,6 +49,7 @@ class EagerEmitter:
 
     def __init__(self, machine: Interpreter, dialect: str, call_function: Callable[..., Any]) -> None:
         self.machine, self.dialect, self._call = machine, dialect, call_function
+        self.sanitize_overflow = bool(machine.function.attrs.get("sanitize_overflow"))
         self.memory: dict[str, Any] = {}
         self.frame = machine.frame(0, 1)
         self.sources: dict[CodeType, Source] = {}

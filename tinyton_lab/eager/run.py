@@ -55,15 +55,17 @@ def run(
     types: Mapping[str, Tile],
     rules: Rules,
     bundles: Sequence[tuple[str, Bundle]] = (),
+    sanitize_overflow: bool = False,
 ) -> None:
     """Run `function` for every program of `grid`, one after another.
 
     `arguments` maps each parameter to its value: buffers for pointers, numbers for scalars, anything for what is known
-    at compile time; `types` has the type of each parameter that is not; `bundles` tells which of them make one. Faults
-    are located in the kernel's text.
+    at compile time; `types` has the type of each parameter that is not; `bundles` tells which of them make one;
+    `sanitize_overflow` checks results of signed integers. Faults are located in the kernel's text.
     """
     given = {name: type for name, type in types.items() if arguments[name] is not None}
-    shell = Function(function.function.__name__, [Parameter(name, type) for name, type in given.items()])
+    parameters = [Parameter(name, type) for name, type in given.items()]
+    shell = Function(function.function.__name__, parameters, {"sanitize_overflow": sanitize_overflow})
     machine = Interpreter(shell, grid, [arguments[name] for name in given])
     runtime = Runtime(machine, rules)
     bound = {name: value.value if isinstance(value, Constexpr) else value for name, value in arguments.items()}

@@ -24,6 +24,7 @@ class IrEmitter:
     def __init__(self, function: Function, dialect: str, call_function: Call) -> None:
         self.function, self.dialect, self._call = function, dialect, call_function
         self.builder = Builder(function)
+        self.sanitize_overflow = bool(function.attrs.get("sanitize_overflow"))
         self.memory: dict[str, Any] = {}
         self.remarks: list[TinytonError] = []
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tinyton_lab.interpreter import atomics, collective, messages, shared
+from tinyton_lab.interpreter import atomics, collective, messages, poison, shared
 from tinyton_lab.interpreter.machine import HANDLERS, Buffer, Frame, Interpreter, missing_rows, run
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "collective",
     "messages",
     "missing_rows",
+    "poison",
     "run",
     "shared",
 ]

@@ -28,9 +28,14 @@ def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
         raise _bad(kernel, "math", math, "it must be 'full' or 'approx'")
     fusion = given.get("fp_fusion", given.get("enable_fp_fusion"))
     checked = given.get("checked")
+    if given.get("poison") and engine != "interpreter":
+        raise _bad(kernel, "poison", given["poison"], "only backend='interpreter' can look for the use of such elements")
+    overflow = given.get("sanitize_overflow")
     return Options(
-        warps, stages, math, bool(fusion), knobs.CPU_CHECKED.flag() if checked is None else bool(checked), machine
-    )
+        num_warps=warps, num_stages=stages, math=math, fp_fusion=bool(fusion), target=machine,
+        checked=knobs.CPU_CHECKED.flag() if checked is None else bool(checked),
+        sanitize_overflow=bool(given.get("debug") if overflow is None else overflow),
+    )  # fmt: skip
 
 
 def _default_gpu(engine: str) -> Target:

@@ -17,7 +17,7 @@ LAUNCH_OPTIONS = frozenset(
     {
         "num_warps", "num_stages", "num_ctas", "maxnreg", "backend", "checked", "math", "fp_fusion", "enable_fp_fusion",
         "target", "debug", "launch_pdl", "launch_cooperative_grid", "allow_fp8e4nv", "sanitize_overflow", "arch",
-        "instrumentation_mode", "record", "metrics", "sanitize", "simulator", "model",
+        "instrumentation_mode", "record", "metrics", "sanitize", "simulator", "model", "poison",
     }
 )  # fmt: skip
 MISSING = inspect.Parameter.empty

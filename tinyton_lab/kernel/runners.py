@@ -80,7 +80,11 @@ def interpreter_runner(kernel: KernelShape, request: Request, compilation: Compi
     written = compilation.artifacts["written"]
 
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
-        interpreter.run(function, grid, [_argument(kernel.name, n, values[at], written) for n, at in places])
+        arguments = [_argument(kernel.name, n, values[at], written) for n, at in places]
+        if options.get("poison"):
+            interpreter.poison.run(compilation.artifacts["lowered"], grid, arguments)
+        else:
+            interpreter.run(function, grid, arguments)
         return Launch(compilation, "interpreter")
 
     return run
@@ -96,7 +100,10 @@ def eager_runner(kernel: KernelShape, request: Request, compilation: Compilation
 
     def run(grid: Grid, values: Sequence[Any], addresses: Sequence[int], options: Mapping[str, Any]) -> Launch:
         bound = {n: _argument(kernel.name, n, v, written) if n in types else v for n, v in zip(names, values)}
-        eager.run(request.function, grid, bound, types, DIALECTS[request.function.dialect], kernel.bundles)
+        rules = DIALECTS[request.function.dialect]
+        eager.run(
+            request.function, grid, bound, types, rules, kernel.bundles, request.options.sanitize_overflow
+        )
         return Launch(compilation, "eager")
 
     return run

@@ -273,19 +273,19 @@ def fma(x: Any, y: Any, z: Any) -> TileValue:
 @builtin
 def add(x: Any, y: Any, sanitize_overflow: Any = True) -> TileValue:
     """``x + y``."""
-    return semantic.add(x, y)
+    return semantic.add(x, y, wraps=not unwrap(sanitize_overflow))
 
 
 @builtin
 def sub(x: Any, y: Any, sanitize_overflow: Any = True) -> TileValue:
     """``x - y``."""
-    return semantic.sub(x, y)
+    return semantic.sub(x, y, wraps=not unwrap(sanitize_overflow))
 
 
 @builtin
 def mul(x: Any, y: Any, sanitize_overflow: Any = True) -> TileValue:
     """``x * y``."""
-    return semantic.mul(x, y)
+    return semantic.mul(x, y, wraps=not unwrap(sanitize_overflow))
 
 
 @builtin

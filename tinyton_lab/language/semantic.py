@@ -14,7 +14,7 @@ from tinyton_lab.ir.types import Pointer
 from tinyton_lab.language.emission import describe, emit, fault, is_number, number, number_dtype, to_value, unwrap
 from tinyton_lab.language.shapes import broadcast, broadcast_to
 from tinyton_lab.language.types import ElementType, ir_element, pointer_type, spell
-from tinyton_lab.language.value import TileValue
+from tinyton_lab.language.value import TileValue, emitter
 from tinyton_lab.ops import OPS
 from tinyton_lab.ops import elementwise as ops
 
@@ -94,17 +94,48 @@ def is_pointer(x: Any) -> bool:
     return isinstance(x, TileValue) and x.tile.is_pointer
 
 
-def add(x: Any, y: Any) -> TileValue:
+def fitting(row: OpDef, x: Any, y: Any, wraps: bool) -> TileValue:
+    """A sum, difference or product; of signed integers checked to fit where that is asked for and none that `wraps`."""
+    a, b = promoted(x, y)
+    computable(row, a)
+    result = emit(row, a, b)
+    if emitter().sanitize_overflow and not wraps and a.element.kind == "int":
+        fits = _fits(row, a, b, result)
+        if not fits.known:
+            text = f"the result of {row.name} does not fit {a.element.public}"
+            emitter().message("assert", text, [fits])
+    return result
+
+
+def _fits(row: OpDef, a: TileValue, b: TileValue, result: TileValue) -> TileValue:
+    """Where a result of signed integers is what it would be without an end of their range."""
+    if row is ops.mul and a.element.bits < 64:
+        wide = emit(row, convert(a, int64), convert(b, int64))
+        return emit(ops.eq, wide, convert(result, int64))
+    if row is ops.mul:
+        return emit(ops.eq, emit(ops.mulhi, a, b), emit(ops.shr, result, spread(63, result)))
+    # The sign of a sum is wrong where both operands have the other one; a - b = r is a sum, a = r + b.
+    first, second, total = (a, b, result) if row is ops.add else (result, b, a)
+    wrong = emit(ops.and_, emit(ops.xor, first, total), emit(ops.xor, second, total))
+    return emit(ops.ge, wrong, spread(0, wrong))
+
+
+def spread(x: int, like: TileValue) -> TileValue:
+    """A number as a tile of the dtype and shape of another."""
+    return broadcast_to(number(x, like.element), like.tile.shape)
+
+
+def add(x: Any, y: Any, wraps: bool = False) -> TileValue:
     if is_pointer(x) or is_pointer(y):
         return shift_pointer(x, y) if is_pointer(x) else shift_pointer(y, x)
-    return binary(ops.add, x, y)
+    return fitting(ops.add, x, y, wraps)
 
 
-def sub(x: Any, y: Any) -> TileValue:
+def sub(x: Any, y: Any, wraps: bool = False) -> TileValue:
     if is_pointer(x):
         distance = integers(y)
         return shift_pointer(x, -distance if is_number(distance) else neg(distance))
-    return binary(ops.sub, x, y)
+    return fitting(ops.sub, x, y, wraps)
 
 
 def integers(distance: Any) -> Any:
@@ -129,8 +160,8 @@ def shift_pointer(pointer: TileValue, distance: Any) -> TileValue:
     return emit(ops.offset, pointer, moved)
 
 
-def mul(x: Any, y: Any) -> TileValue:
-    return binary(ops.mul, x, y)
+def mul(x: Any, y: Any, wraps: bool = False) -> TileValue:
+    return fitting(ops.mul, x, y, wraps)
 
 
 def truediv(x: Any, y: Any) -> TileValue:

@@ -29,6 +29,8 @@ class Emitter(Protocol):
     """
 
     dialect: str
+    sanitize_overflow: bool
+    """Whether sums, differences and products of signed integers are checked to fit."""
     memory: dict[str, Any]
     """What a dialect remembers of the kernel at work."""
 

@@ -85,4 +85,20 @@ kernel[(1,)](np.zeros(8, np.float32), backend="eager")
         "Shared memory has as many slots as a program has lanes, or as many as buffer_size says, of 4 bytes each.",
         _lanes("tt4.shared_store(i + 1, i)"),
     ),
+    Fault(
+        "TT4015",
+        "Use of masked-off elements",
+        "in program {program} {what}{index} depends on an element that a mask turned off",
+        "give the load an `other`, or choose with tl.where before the element is used",
+        "Here masked-off elements are 0 where a load has no `other`; in Triton they are anything. With poison=True the "
+        "interpreter runs a launch with 0, with NaN and with the greatest number there, and tells the first place where "
+        "that makes a difference: an address, a value stored, a branch.",
+        """
+@tt.jit
+def kernel(x, out, n):
+    i = tl.arange(0, 8)
+    tl.store(out, tl.sum(tl.load(x + i, mask=i < n)))
+kernel[(1,)](np.ones(5, np.float32), np.zeros(1, np.float32), 5, backend="interpreter", poison=True)
+""",
+    ),
 )
