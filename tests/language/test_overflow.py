@@ -1,4 +1,4 @@
-"""Sums, differences and products of signed integers that do not fit are told where that is asked for, on every engine."""
+"""Results of signed integers that do not fit are told where that is asked for, on every engine."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ import pytest
 
 from tests.ptx.exact import FORMATS, decode, encode
 from tinyton_lab.ptx import table
-from tinyton_lab.ptx.isa import TwoResults, resolve
+from tinyton_lab.ptx.isa import TwoResults, constant, resolve
 from tinyton_lab.ptx.numerics import canonical
+from tinyton_lab.ptx.types import TYPES
 
 assert table.ROWS
 RAW = {"f64": np.uint64, "f32": np.uint32, "f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32}
@@ -288,3 +289,10 @@ def test_classes(word: str, expected: list[int]):
 def test_copysign():
     a, b = np.array([-1.0, 1.0], np.float32), np.array([3.0, -4.0], np.float32)
     assert function("copysign.f32")(a, b).tolist() == [-3.0, 4.0]
+
+
+def test_literals_too_large_for_their_type_are_infinite_without_a_warning(recwarn: pytest.WarningsRecorder):
+    half, single, bits = (TYPES[name] for name in ("f16", "f32", "b32"))
+    assert np.isinf(constant(70000, half)) and np.isinf(constant(1e300, single))
+    assert constant(1e300, bits) == 0x7F800000
+    assert not recwarn.list

@@ -158,7 +158,7 @@ def _element(dtype: np.dtype[Any], value: float) -> Any:
 
 
 class Difference:
-    """The first event that poison changed: what was to happen, in which world, with how many events `left` to compare."""
+    """The first event that poison changed: what was to happen, in which world, and how many events were `left`."""
 
     def __init__(self, found: _Found, world: World, left: int) -> None:
         self.op, self.frame, self.arrays, self.world, self.left = found.op, found.frame, found.arrays, world, left

@@ -29,7 +29,7 @@ def read_options(kernel: str, given: Mapping[str, Any], engine: str) -> Options:
     fusion = given.get("fp_fusion", given.get("enable_fp_fusion"))
     checked = given.get("checked")
     if given.get("poison") and engine != "interpreter":
-        raise _bad(kernel, "poison", given["poison"], "only backend='interpreter' can look for the use of such elements")
+        raise _bad(kernel, "poison", given["poison"], "only backend='interpreter' can look for their use")
     overflow = given.get("sanitize_overflow")
     return Options(
         num_warps=warps, num_stages=stages, math=math, fp_fusion=bool(fusion), target=machine,

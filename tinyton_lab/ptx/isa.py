@@ -210,17 +210,15 @@ def resolve(opcode: str, span: Span | None = None) -> Form:
     raise error(code, span, (), **fields)
 
 
+@np.errstate(over="ignore")
 def constant(value: int | float, type_: PtxType) -> Any:
     """A literal as a lane value of `type_`: integers wrap, floats round, bit types hold a float literal's bits."""
     if type_.kind == "pred":
         return np.bool_(value != 0)
-    if isinstance(value, float):
-        if type_.compute.kind == "f":
-            with np.errstate(over="ignore"):
-                return type_.compute.type(value)
-        source: Any = np.float64(value) if type_.bits == 64 else np.float32(value)
-        return source.view(np.uint64 if type_.bits == 64 else np.uint32).astype(type_.raw).view(type_.compute)
     if type_.compute.kind == "f":
         # An integer literal in a float position is its bit pattern only for untyped registers; here it is a number.
         return type_.compute.type(value)
+    if isinstance(value, float):
+        source: Any = np.float64(value) if type_.bits == 64 else np.float32(value)
+        return source.view(np.uint64 if type_.bits == 64 else np.uint32).astype(type_.raw).view(type_.compute)
     return np.array(value & ((1 << type_.bits) - 1), np.uint64).astype(type_.raw)[()].view(type_.compute)

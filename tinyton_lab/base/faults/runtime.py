@@ -91,8 +91,8 @@ kernel[(1,)](np.zeros(8, np.float32), backend="eager")
         "in program {program} {what}{index} depends on an element that a mask turned off",
         "give the load an `other`, or choose with tl.where before the element is used",
         "Here masked-off elements are 0 where a load has no `other`; in Triton they are anything. With poison=True the "
-        "interpreter runs a launch with 0, with NaN and with the greatest number there, and tells the first place where "
-        "that makes a difference: an address, a value stored, a branch.",
+        "interpreter runs a launch with 0, with NaN and with the greatest number there, and tells the first place "
+        "where that makes a difference: an address, a value stored, a branch.",
         """
 @tt.jit
 def kernel(x, out, n):
