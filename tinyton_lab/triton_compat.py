@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -291,9 +292,10 @@ MODULES: dict[str, Mapping[str, Any]] = {
 def build() -> dict[str, ModuleType]:
     """New modules by name, each within its parent; the language is the package's own, under Triton's names."""
     found = {name: _module(name, names) for name, names in MODULES.items()}
-    own, device_library = language.__name__, language.extra.cuda.libdevice  # which loads the rest of the language
-    inside = {name.removeprefix(own): module for name, module in sys.modules.items() if name.startswith(own + ".")}
-    found |= {f"triton.language{name}": module for name, module in inside.items()}
+    own, device_library = language.__name__, language.extra.cuda.libdevice
+    # All of the language, also what only some kernels load: under its second name it would be found and loaded again.
+    for part in pkgutil.walk_packages(language.__path__, f"{own}."):
+        found["triton.language" + part.name.removeprefix(own)] = importlib.import_module(part.name)
     found |= dict.fromkeys(("triton.language", "triton.language.core", "triton.language.standard"), language)
     found["triton.language.extra.cuda.libdevice"] = device_library
     for name, module in found.items():

@@ -138,7 +138,7 @@ class Heuristics(Layer):
         """The record for the arguments of a launch; compiles if need be."""
         return self.fn.compiled(args, self.complete(args, kwargs))
 
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
         """Bind arguments by name, as a kernel does."""
         return self.fn.bound(args, self.complete(args, kwargs))
 
@@ -209,7 +209,7 @@ class Autotuner(Layer):
         """The record for the arguments of a launch, with the config of their key; before it is tuned, the first."""
         return self.fn.compiled(args, {**kwargs, **self._known(args, kwargs).all_kwargs()})
 
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
         """Bind arguments by name with the config of their key; before it is tuned, with the first one."""
         return self.fn.bound(args, {**self._known(args, kwargs).all_kwargs(), **kwargs})
 

@@ -83,11 +83,11 @@ def run(
 
 
 def _bundled(bound: Mapping[str, Any], bundles: Sequence[tuple[str, Bundle]]) -> dict[str, Any]:
-    """The arguments by the names that the kernel knows: what was taken apart is put together."""
+    """The arguments that the kernel has names for: what was taken apart is put together."""
     values = dict(bound)
     for name, bundle in bundles:
         values[name] = bundle.build([values.pop(part) for part in bundle.parts])
-    return values
+    return {name: value for name, value in values.items() if name.isidentifier()}
 
 
 class Bundle(Protocol):

@@ -38,7 +38,7 @@ def inspect(kernel: Kernel, *args: Any, grid: Any = (1,), target: str | None = N
     if not args and not kwargs:
         latest = kernel.compilations[-1] if kernel.compilations else compiler.read(kernel, kernel.name)
         return complete(latest, target)
-    values, given = kernel.bound(args, kwargs)
+    kernel, values, given = kernel.bound(args, kwargs)
     options = read_options(kernel.name, {**given, "target": target or given.get("target") or DEFAULT_GPU}, "sim")
     compilation = compiler.compile(request_for(kernel, values, options), "inspect")
     kernel.keep(compilation)

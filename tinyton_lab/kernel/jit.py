@@ -18,7 +18,7 @@ from tinyton_lab.kernel.bundles import Plan, flattened, is_bundle, plan
 from tinyton_lab.kernel.grid import Grid, read_grid
 from tinyton_lab.kernel.launch import Launch, Launchable, choose_engine
 from tinyton_lab.kernel.options import read_options
-from tinyton_lab.kernel.parameters import Binder, KernelParameter, read_parameters
+from tinyton_lab.kernel.parameters import REACHABLE, Binder, KernelParameter, read_parameters
 from tinyton_lab.kernel.specialisation import Specialisation
 from tinyton_lab.record.stage import Compilation
 
@@ -84,12 +84,8 @@ class Kernel(Launchable):
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
         """The record for the arguments of a launch; compiles if need be. A parameter may have any name."""
-        values, options = self._binder.bind(args, kwargs)
-        engine = choose_engine(options.get("backend"))
-        if any(map(is_bundle, self.parameters, values)):
-            flat = flat_values(self.parameters, values)
-            return self._flattened(values)._specialise(flat, options, engine).compilation
-        return self._specialise(values, options, engine).compilation
+        kernel, values, options = self.taken_apart(*self._binder.bind(args, kwargs))
+        return kernel._specialise(values, options, choose_engine(options.get("backend"))).compilation
 
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Launch:
         values, options = self._binder.bind(args, kwargs)
@@ -98,9 +94,10 @@ class Kernel(Launchable):
     def _launch_bound(self, grid: Any, values: Sequence[Any], options: dict[str, Any]) -> Launch:
         engine = choose_engine(options.get("backend") if options else None)
         key, addresses = launch_key(self.name, self.parameters, self._constexprs, values, engine)
-        if key is None:
+        if key is None or REACHABLE in options:
             grid = grid(self._meta(values, options)) if callable(grid) else grid
-            return self._flattened(values)._launch_bound(grid, flat_values(self.parameters, values), options)
+            kernel, values, options = self.taken_apart(values, options)
+            return kernel._launch_bound(grid, values, options)
         specialisation = self._cache.get(key if not options else (key, _options_key(options)))
         if specialisation is None or not specialisation.fresh():
             specialisation = self._specialise(values, options, engine)
@@ -113,12 +110,28 @@ class Kernel(Launchable):
             events.kernel_launched(self, result)
         return result
 
-    def _flattened(self, values: Sequence[Any]) -> FlatKernel:
-        """The kernel that takes the parts of these arguments instead of tuples and descriptors."""
+    def taken_apart(
+        self, values: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[Kernel, Sequence[Any], dict[str, Any]]:
+        """The kernel that takes arrays and numbers only, with its arguments and options.
+
+        Tuples and descriptors come apart; the arrays of the option ``reachable`` become arguments.
+        """
+        rest = {name: value for name, value in options.items() if name != REACHABLE}
+        arrays = list(options.get(REACHABLE) or ())
+        if not arrays and not any(map(is_bundle, self.parameters, values)):
+            return self, values, rest
+        return self._flattened(values, len(arrays)), [*flat_values(self.parameters, values), *arrays], rest
+
+    def _flattened(self, values: Sequence[Any], reachable: int) -> FlatKernel:
+        """The kernel that takes the parts of these arguments instead of tuples and descriptors, and more arrays."""
         plans = [
             plan(parameter.name, value) if is_bundle(parameter, value) else Plan((parameter,), (), None)
             for parameter, value in zip(self.parameters, values, strict=True)
         ]
+        # No name of the kernel's text has a dot.
+        more = tuple(KernelParameter(f"{REACHABLE}.{number}", False) for number in range(reachable))
+        plans.append(Plan(more, (), reachable))
         key = tuple(each.key for each in plans)
         with self._lock:
             found = self._flat.get(key)
@@ -155,10 +168,10 @@ class Kernel(Launchable):
         self.compilations.append(compilation)
         events.kernel_compiled(self, compilation)
 
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Bind arguments by name; the second dict holds launch options."""
-        values, options = self._binder.bind(args, kwargs)
-        return dict(zip(self._binder.names, values, strict=True)), options
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
+        """The kernel that takes what these arguments come apart into, those by name, and the launch options."""
+        kernel, values, options = self.taken_apart(*self._binder.bind(args, kwargs))
+        return kernel, dict(zip(kernel._binder.names, values, strict=True)), options
 
 
 class FlatKernel(Kernel):

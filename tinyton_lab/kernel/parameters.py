@@ -17,9 +17,11 @@ LAUNCH_OPTIONS = frozenset(
     {
         "num_warps", "num_stages", "num_ctas", "maxnreg", "backend", "checked", "math", "fp_fusion", "enable_fp_fusion",
         "target", "debug", "launch_pdl", "launch_cooperative_grid", "allow_fp8e4nv", "sanitize_overflow", "arch",
-        "instrumentation_mode", "record", "metrics", "sanitize", "simulator", "model", "poison",
+        "instrumentation_mode", "record", "metrics", "sanitize", "simulator", "model", "poison", "reachable",
     }
 )  # fmt: skip
+REACHABLE = "reachable"
+"""The launch option that lists arrays which a kernel reaches through addresses in memory."""
 MISSING = inspect.Parameter.empty
 NO_OPTIONS: dict[str, Any] = {}
 

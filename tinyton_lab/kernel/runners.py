@@ -15,7 +15,7 @@ from tinyton_lab.ir.core import Function
 from tinyton_lab.ir.types import Tile
 from tinyton_lab.kernel.grid import Grid
 from tinyton_lab.kernel.launch import Launch, is_asked, recording_level
-from tinyton_lab.kernel.parameters import KernelShape
+from tinyton_lab.kernel.parameters import REACHABLE, KernelShape
 from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.runtime import cuda
@@ -130,6 +130,7 @@ def simulator_runner(kernel: KernelShape, request: Request, compilation: Compila
             record=options.get("record") or recording_level(), source_map=lines,
             metrics=is_asked("metrics", options), sanitize=is_asked("sanitize", options),
             engine=options.get("simulator") or "trace", model=options.get("model"),
+            reachable=[value.array for name, value in arguments.items() if name.startswith(f"{REACHABLE}.")],
         )  # fmt: skip
         print(*outcome.output, sep="", end="")
         return Launch(compilation, "sim", tuple(outcome.findings), outcome.metrics, outcome.recording, outcome.model)

@@ -24,14 +24,15 @@ def run(
     sanitize: bool = False,
     engine: str = "trace",
     model: str | None = None,
+    reachable: Sequence[Any] = (),
 ) -> Launch:
     """Launch `entry` of a PTX text and return what happened; arrays among `arguments` are changed in place.
 
     `arguments` are in PTX parameter order and `names` name them in messages. `source_map` gives for a PTX line the op
     number and the source span behind it. `record` is ``"warp"`` or None, `metrics` asks for the memory metrics,
     `sanitize` for races, uninitialised reads and data used too early among the findings; `engine` ``"fast"`` for
-    machine code instead of interpretation.
-    `model` is the target whose model of cycles is asked. Raises TinytonError for every fault.
+    machine code instead of interpretation; `model` is the target whose model of cycles is asked; `reachable` are arrays
+    to place at their own addresses. Raises TinytonError for every fault.
     """
     module = load(ptx_text, entry)
     return module.launch(
@@ -48,4 +49,5 @@ def run(
         sanitize=sanitize,
         engine=engine,
         model=model,
+        reachable=reachable,
     )

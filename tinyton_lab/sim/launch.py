@@ -26,7 +26,7 @@ from tinyton_lab.sim.devicelib import FIRST_HEAP_ADDRESS
 from tinyton_lab.sim.lanes import Array, Chunk
 from tinyton_lab.sim.lowering import SPECIAL
 from tinyton_lab.sim.machine import Machine, start
-from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments
+from tinyton_lab.sim.memory import GRID_WORKSPACE, Part, Region, Space, named_region, place_arguments, place_at_home
 from tinyton_lab.sim.observers import Observer
 from tinyton_lab.sim.program import CodeBlock, size_of
 from tinyton_lab.sim.recorder import Recorder
@@ -215,7 +215,7 @@ class State:
         return found
 
 
-def bind(state: State, arguments: Sequence[Any], names: Sequence[str] | None) -> None:
+def bind(state: State, arguments: Sequence[Any], names: Sequence[str] | None, reachable: Sequence[Array] = ()) -> None:
     """Place the arguments in memory and pack the parameter buffer; raises TT6007 where one does not fit."""
     parameters = list(state.program.parameter_offsets.values())
     if len(arguments) != len(parameters):
@@ -240,6 +240,7 @@ def bind(state: State, arguments: Sequence[Any], names: Sequence[str] | None) ->
         pieces.append((offset, piece))
     state.parameters = state.program.pack(pieces)
     workspace = named_region(GRID_WORKSPACE, np.zeros(64, np.uint8), "the grid's barrier")
+    regions += place_at_home([(f"reachable.{number}", array) for number, array in enumerate(reachable)])
     state.space = Space([*regions, *state.program.variable_regions(), workspace])
 
 

@@ -26,6 +26,10 @@ _DTYPES = {
 _SHIFTS = {n: np.array(n.bit_length() - 1, np.uint64) for n in _DTYPES}
 
 
+Placed = tuple[int, int, int]
+"""The lowest and highest + 1 host address of an array, and its number."""
+
+
 class _Bytes:
     """Gives numpy a byte range of another array's memory, and keeps that array alive."""
 
@@ -150,11 +154,27 @@ def place_arguments(arrays: list[tuple[str, Array]]) -> tuple[list[Region], list
 
     Addresses do not depend on the host, except for the alignment (modulo 16) that an array really has.
     """
-    extents = [(*_extent(array), index) for index, (_, array) in enumerate(arrays)]
     pointers = [0] * len(arrays)
     regions: list[Region] = []
     position, step = ARGUMENT_BASE, _SPACING if len(arrays) < _MOST_SPACED else 1 << 32
-    groups: list[list[tuple[int, int, int]]] = []
+    for group in _overlapping(arrays):
+        size = _place_group(group, arrays, position, regions, pointers)
+        position += -(-max(size, 1) // step) * step
+    return regions, pointers
+
+
+def place_at_home(arrays: list[tuple[str, Array]]) -> list[Region]:
+    """The allocations of arrays at their addresses in this process, for kernels that find those in memory."""
+    regions: list[Region] = []
+    for group in _overlapping(arrays):
+        _place_group(group, arrays, min(low for low, _, _ in group) & ~15, regions, [0] * len(arrays))
+    return regions
+
+
+def _overlapping(arrays: list[tuple[str, Array]]) -> list[list[Placed]]:
+    """The arrays in groups that share bytes, in the order of the first array of each."""
+    extents = [(*_extent(array), index) for index, (_, array) in enumerate(arrays)]
+    groups: list[list[Placed]] = []
     top = -1
     for low, high, index in sorted(extents, key=lambda e: (e[0], e[1])):
         if groups and low < top:
@@ -163,14 +183,11 @@ def place_arguments(arrays: list[tuple[str, Array]]) -> tuple[list[Region], list
         else:
             groups.append([(low, high, index)])
             top = max(high, low)
-    for group in sorted(groups, key=lambda g: min(index for _, _, index in g)):
-        size = _place_group(group, arrays, position, regions, pointers)
-        position += -(-max(size, 1) // step) * step
-    return regions, pointers
+    return sorted(groups, key=lambda g: min(index for _, _, index in g))
 
 
 def _place_group(
-    group: list[tuple[int, int, int]],
+    group: list[Placed],
     arrays: list[tuple[str, Array]],
     position: int,
     regions: list[Region],

@@ -91,6 +91,7 @@ class Module:
         tensor_cores: str = "exact",
         threads: int | None = None,
         model: str | None = None,
+        reachable: Sequence[Any] = (),
     ) -> Launch:
         """Run an entry over a grid.
 
@@ -104,20 +105,19 @@ class Module:
         in a random order, one block at a time; what a kernel without races computes does not depend on it.
         `tensor_cores` says how products of matrices are summed: ``"exact"``, rounded once, or cut off as an
         architecture does (``"sm_80"``, see `tinyton_lab.ptx.tensor_cores`). `model` is the target (``"sm_80"``) on
-        whose scoreboard cycles are estimated: `tinyton_lab.record.model`.
-        `engine` ``"trace"`` interprets, and can tell everything; ``"fast"`` runs machine code on `threads` threads (all
-        processors by default) and gives results and faults only; what it lacks runs on the trace engine, and the
-        launch's `remark` says why. Raises TinytonError for every fault.
+        whose scoreboard cycles are estimated: `tinyton_lab.record.model`. `reachable` are arrays at their own
+        addresses, for kernels that load addresses. `engine` ``"trace"`` interprets, and can tell everything; ``"fast"``
+        runs machine code on `threads` threads (all processors by default) and gives results and faults only; what it
+        lacks runs on the trace engine, and the launch's `remark` says why. Raises TinytonError for every fault.
         """
         _check_words(engine, record, tensor_cores)
         program = self.program(entry)
         grid3, block3 = extent(grid, "grid", _GRID_LIMIT), _block(block)
         state = State(program, grid3, block3, self._cluster(program.entry, cluster, grid3), shared, source_map)
         state.schedule, state.tensor_core = schedule, TENSOR_CORES[tensor_cores]
-        bind(state, args, names)
+        bind(state, args, names, reachable)
         arguments = _arrays(state, args, names) if record else []
-        if record:
-            state.recorder = Recorder(state, most_steps)
+        state.recorder = Recorder(state, most_steps) if record else None
         meter = Meter(state) if metrics else None
         watch = Sanitizer(state, uninitialised) if sanitize else None
         timer = Timer(state, machine(model)) if model else None

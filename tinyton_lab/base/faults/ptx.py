@@ -102,7 +102,8 @@ ROWS: tuple[Fault, ...] = (
         "Access to no argument at all",
         "{action} of {bytes} bytes at address {address}, which belongs to no argument; {where}",
         "check the pointer arithmetic of this line",
-        "The address is in none of the launch's arrays, nor in a module variable, nor near one.",
+        "The address is in none of the launch's arrays, nor in a module variable, nor near one. Arrays that a kernel "
+        "reaches through addresses in memory are listed at its launch: reachable=[...].",
         _run(".reg .b32 %r; .reg .b64 %a; mov.b64 %a, 64; ld.global.b32 %r, [%a];"),
     ),
     Fault(

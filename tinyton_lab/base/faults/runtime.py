@@ -20,7 +20,8 @@ ROWS: tuple[Fault, ...] = (
         "mask the access so that every element it leaves on is inside, or check the grid and the sizes passed",
         "Every element that a load or store touches must lie in the array that its pointer was derived from; elements "
         "that the mask turns off are never touched. Elements are counted from the one the argument points to; the gaps "
-        "of a strided view are outside. The fault is raised before anything of that access is read or written.",
+        "of a strided view are outside. The fault is raised before anything of that access is read or written. A "
+        "pointer made of an integer may point into any argument; list arrays that are none: reachable=[...].",
         """
 @tt.jit
 def kernel(x, N: tl.constexpr):
