@@ -68,16 +68,20 @@ class Regions:
 
     def _fill(self, value: Value, step: Step | None = None) -> Fill:
         """Plan to keep a tile in a buffer of its own; `step` has its elements from elsewhere."""
-        readers = [reader.op for reader in self.plan.readers.get(value, ()) if reader is not step]
-        masks = {op.operand("mask") if self._stores(op, value) else None for op in readers}
+        readers = [reader for reader in self.plan.readers.get(value, ()) if reader is not step]
+        masks = {each.op.operand("mask") if self._stores(each, value) else None for each in readers}
         (mask,) = masks if len(masks) == 1 else (None,)
         return Fill(value, self.values.buffer(value.type), mask)
 
-    def _stores(self, op: Op, value: Value) -> bool:
-        """Whether an op stores what is made of a tile element for element."""
-        if op.row is not memory.store:
+    def _stores(self, step: Step, value: Value) -> bool:
+        """Whether all that a step does with a tile is to store what is made of it element for element."""
+        if step.op.row is not memory.store:
             return False
-        return not any(self._reads(part, frozenset((value,)), value.type.shape) for part in op.inputs)
+        tile, kept = frozenset((value,)), [each for each in (*step.before, *step.along) if each is not value]
+        return not (
+            any(self._reads(each, tile, None) for each in kept)
+            or any(self._reads(part, tile, value.type.shape) for part in step.op.inputs)
+        )
 
     def _before(self, step: Step) -> None:
         """Materialise what must lie in memory ahead of a step."""
