@@ -81,6 +81,13 @@ def _float_to_integer(form: Form) -> LaneFunction:
 
 
 def _integer_to_float(form: Form) -> LaneFunction:
+    convert = _integer_rounded(form)
+    if not form.has("sat"):
+        return convert
+    return lambda x: convert(np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0)))
+
+
+def _integer_rounded(form: Form) -> LaneFunction:
     target, rounding = form.type, form["rounding"] or "rn"
     if target.name == "f64" and (rounding == "rn" or form.types[1].bits < 64):
         return lambda x: x.astype(F64)

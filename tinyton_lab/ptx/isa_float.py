@@ -18,6 +18,7 @@ from tinyton_lab.ptx.numerics import (
     div32,
     div64,
     flush,
+    flush16,
     fma32,
     fma64,
     fma_odd,
@@ -104,13 +105,17 @@ def half(core: Callable[..., Array]) -> Callable[[Form], LaneFunction]:
     def make(form: Form) -> LaneFunction:
         name = form.type.name.removesuffix("x2")
 
+        ftz = form.has("ftz") and name == "f16"
+
         def one(*values: Array) -> Array:
-            wide = core(*(_decode(v, name) for v in values))
+            inputs = [_decode(v, name) for v in values]
+            wide = core(*map(flush16, inputs) if ftz else inputs)
             if form["sat"] == "sat":
                 wide = saturate(wide)
             elif form["sat"] == "relu":
                 wide = rectify(wide)
-            return _encode(wide, name)
+            result = _encode(wide, name)
+            return flush16(result) if ftz else result
 
         if form.type.kind != "packed":
             return one
@@ -166,17 +171,21 @@ def _sign(form: Form) -> LaneFunction:
     if form.type.bits == 64 or form.type.name == "f32":
         return _finished(form, np.negative if mnemonic == "neg" else np.abs)
     mask = {16: 0x8000, 32: 0x80008000}[form.type.bits]
-    raw = form.type.raw.type
+    raw, ftz = form.type.raw.type, form.has("ftz")
 
     def bits(x: Array) -> Array:
-        changed = np.asarray(x).view(raw) ^ raw(mask) if mnemonic == "neg" else np.asarray(x).view(raw) & ~raw(mask)
-        return np.asarray(changed)
+        x = np.asarray(x).view(raw)
+        if ftz:
+            for half in (0x7FFF << n for n in range(0, form.type.bits, 16)):
+                x = np.where((x & raw(half & 0x7C007C00)) == 0, x & ~raw(half), x)
+        return np.asarray(x ^ raw(mask) if mnemonic == "neg" else x & ~raw(mask))
 
     return bits
 
 
 def _copysign(a: Array, b: Array) -> Array:
-    return np.copysign(b, a)
+    top = a.dtype.type(1 << a.dtype.itemsize * 8 - 1)
+    return (a & top) | (b & ~top)
 
 
 _CLASSES: dict[str, LaneFunction] = {
@@ -184,7 +193,8 @@ _CLASSES: dict[str, LaneFunction] = {
     "infinite": np.isinf,
     "number": lambda x: ~np.isnan(x),
     "notanumber": np.isnan,
-    "normal": lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(x.dtype).tiny),
+    # Zeros count as normal numbers.
+    "normal": lambda x: np.isfinite(x) & ((np.abs(x) >= np.finfo(x.dtype).tiny) | (x == 0)),
     "subnormal": lambda x: (x != 0) & (np.abs(x) < np.finfo(x.dtype).tiny),
 }
 
@@ -280,7 +290,7 @@ for _name, _section in (("neg", "9.7.3.10"), ("abs", "9.7.3.9")):
     row(_name, ">d=T0 a=T0", (f"f32 f64 {_HALVES}",), (_FTZ,), _sign, section=_section, doc="Change the sign bit.")
 row(
     "copysign",
-    ">d=T0 a=T0 b=T0",
+    ">d=U0 a=U0 b=U0",
     ("f32 f64",),
     (),
     pure(_copysign),

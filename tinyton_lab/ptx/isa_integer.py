@@ -268,7 +268,7 @@ def _absolute_differences(form: Form) -> LaneFunction:
         differences = [np.abs(x - y) for x, y in zip(_bytes(a, signs[0]), _bytes(b, signs[1]))]
         if form.has("add"):
             return (c.astype(np.int64) + sum(differences)).astype(np.uint32)
-        return np.asarray(sum(d << 8 * i for i, d in enumerate(differences))).astype(np.uint32)
+        return np.asarray(sum((d & 255) << 8 * i for i, d in enumerate(differences))).astype(np.uint32)
 
     return run
 

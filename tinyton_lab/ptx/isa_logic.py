@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinyton_lab.ptx.isa import Form, LaneFunction, Slot, TwoResults, pure, row
-from tinyton_lab.ptx.numerics import flush, from_bf16
+from tinyton_lab.ptx.numerics import flush, flush16, from_bf16
 
 Array = Any
 _LOGIC = "pred b16 b32 b64"
@@ -84,8 +84,9 @@ def comparison(form: Form, position: int = 0) -> LaneFunction:
     compare = float_comparison(word)
     if type_.name == "bf16":
         return lambda a, b: compare(from_bf16(a), from_bf16(b))
-    if form.has("ftz") and type_.name == "f32":
-        return lambda a, b: compare(flush(a), flush(b))
+    if form.has("ftz") and type_.name in ("f16", "f32"):
+        zero = flush if type_.name == "f32" else flush16
+        return lambda a, b: compare(zero(a), zero(b))
     return compare
 
 
@@ -107,7 +108,10 @@ def _halves(x: Array) -> list[Array]:
 
 
 def _pair_values(form: Form, x: Array) -> list[Array]:
-    return [from_bf16(h) if "bf16" in form.types[-1].name else h.view(np.float16) for h in _halves(x)]
+    if form.types[-1].name == "bf16x2":
+        return [from_bf16(h) for h in _halves(x)]
+    halves = [h.view(np.float16) for h in _halves(x)]
+    return [flush16(h) for h in halves] if form.has("ftz") else halves
 
 
 def _setp_pair(form: Form) -> TwoResults:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +19,11 @@ _TINY32, _ZERO32 = np.float32(2.0**-126), np.float32(0)
 def flush(x: Array) -> Array:
     """Subnormal f32 values become zeros of the same sign (``.ftz``)."""
     return np.where(np.abs(x) < _TINY32, np.copysign(_ZERO32, x), x)
+
+
+def flush16(x: Array) -> Array:
+    """Subnormal f16 values, held wider, become zeros of the same sign."""
+    return np.where(np.abs(x) < 2.0**-14, np.copysign(x.dtype.type(0), x), x)
 
 
 def saturate(x: Array) -> Array:
@@ -82,9 +89,16 @@ def step_by_error(r: Array, e: Array, rounding: str) -> Array:
     return np.where(e > 0, np.nextafter(r, high), r)
 
 
+def zero_sum(total: Array, a: Array, b: Array, rounding: str) -> Array:
+    """a + b = `total` with the sign of an exact zero: -0 in rm, unless both are +0."""
+    if rounding != "rm":
+        return total
+    return np.where((total == 0) & (np.signbit(a) != np.signbit(b)), total.dtype.type(-0.0), total)
+
+
 def add32(a: Array, b: Array, rounding: str) -> Array:
     s, e = two_sum(a.astype(F64), b.astype(F64))
-    return narrow(round_to_odd(s, e), rounding)
+    return narrow(round_to_odd(zero_sum(s, a, b, rounding), e), rounding)
 
 
 def mul32(a: Array, b: Array, rounding: str) -> Array:
@@ -95,7 +109,7 @@ def div32(a: Array, b: Array, rounding: str) -> Array:
     x, y = a.astype(F64), b.astype(F64)
     q = x / y
     # q * y is exact whenever q is an f32 value; only then can the sticky bit decide.
-    short = (q.astype(F32).astype(F64) == q) & np.isfinite(q)
+    short = (q.astype(F32).astype(F64) == q) & np.isfinite(q) & np.isfinite(y)
     residual = np.where(short, (x - q * y) * np.sign(y), 0.0)
     return narrow(round_to_odd(q, residual), rounding)
 
@@ -107,16 +121,17 @@ def sqrt32(a: Array, rounding: str) -> Array:
     return narrow(round_to_odd(s, np.where(short, x - s * s, 0.0)), rounding)
 
 
-def fma_odd(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c of f32 (or narrower) values as an f64 rounded to odd."""
-    s, e = two_sum(a.astype(F64) * b.astype(F64), c.astype(F64))
-    return round_to_odd(s, e)
+def fma_odd(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
+    """a * b + c of f32 (or narrower) values as an f64 rounded to odd; `rounding` gives the sign of a zero."""
+    product = a.astype(F64) * b.astype(F64)
+    s, e = two_sum(product, c.astype(F64))
+    return round_to_odd(zero_sum(s, product, c, rounding), e)
 
 
 def fma32(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
     """f32 fused multiply-add with one rounding."""
     if rounding != "rn":
-        return narrow(fma_odd(a, b, c), rounding)
+        return narrow(fma_odd(a, b, c, rounding), rounding)
     p = np.multiply(a, b, dtype=F64)
     s = p + c
     r = s.astype(F32)
@@ -145,47 +160,82 @@ def fma64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
     safe = (size < 1e300) & (size > 1e-250) & (np.abs(c) < 1e300) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290)
     zero = (ph == 0) & ((a == 0) | (b == 0))
     result = np.where(safe, result, plain)
-    doubtful = ~(safe | zero) & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    if doubtful.any():
-        result = np.array(result)
-        for index in zip(*np.nonzero(doubtful)):
-            result[index] = _exact(
-                Fraction(float(a[index])) * Fraction(float(b[index])) + Fraction(float(c[index])), float(plain[index])
-            )
+    result = _exactly(result, safe | zero, rounding, lambda x, y, w: x * y + w, a, b, c)
+    return zero_sum(result, np.copysign(1.0, a) * np.copysign(1.0, b), c, rounding)
+
+
+def _exactly(result: Array, known: Array, rounding: str, function: Callable[..., Fraction], *args: Array) -> Array:
+    """`result`, with what is not `known` in it (near the ends of the range) computed with rationals."""
+    doubtful = ~known
+    for values in args:
+        doubtful = doubtful & np.isfinite(values)
+    if not doubtful.any():
+        return result
+    result, args = np.array(result), np.broadcast_arrays(*args)
+    for index in zip(*np.nonzero(np.broadcast_to(doubtful, result.shape))):
+        exact = function(*(Fraction(float(values[index])) for values in args))
+        result[index] = _rounded(exact, rounding, float(result[index]))
     return result
 
 
-def _exact(value: Fraction, plain: float) -> float:
-    """`value` rounded to nearest; `plain` gives the sign of a zero."""
+def _rounded(value: Fraction, rounding: str, plain: float) -> float:
+    """`value` rounded once; `plain` gives the sign of a zero."""
     if value == 0:
         return plain if plain == 0 else 0.0
     try:
-        return float(value)
+        near = float(value)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+        near = math.inf if value > 0 else -math.inf
+    if rounding == "rn" or (math.isfinite(near) and Fraction(near) == value):
+        return near
+    above = near == math.inf or (math.isfinite(near) and Fraction(near) > value)
+    wanted_above = rounding == "rp" or (rounding == "rz" and value < 0)
+    if above == wanted_above:
+        return near
+    stepped = math.nextafter(near, math.inf if wanted_above else -math.inf)
+    return math.copysign(stepped, value) if stepped == 0 else stepped
 
 
 def add64(a: Array, b: Array, rounding: str) -> Array:
     s, e = two_sum(a, b)
-    return np.where(np.isfinite(s), step_by_error(s, e, rounding), s)
+    result = np.where(np.isfinite(s), step_by_error(s, e, rounding), s)
+    result = _exactly(result, np.isfinite(s), rounding, lambda x, y: x + y, a, b)
+    return zero_sum(result, a, b, rounding)
+
+
+def _ordinary(*args: Array) -> Array:
+    """Whether values are so far from the ends of the range that products of two of them keep all their bits."""
+    good: Array = np.True_
+    for x in args:
+        size = np.abs(x)
+        good = good & (size > 1e-140) & (size < 1e140)
+    return good
 
 
 def mul64(a: Array, b: Array, rounding: str) -> Array:
     p, e = two_product(a, b)
-    return np.where(np.isfinite(p), step_by_error(p, np.where(np.isfinite(e), e, 0), rounding), p)
+    safe = _ordinary(a, b)
+    result = np.where(safe, step_by_error(p, e, rounding), p)
+    return _exactly(result, safe | (a == 0) | (b == 0), rounding, lambda x, y: x * y, a, b)
 
 
 def div64(a: Array, b: Array, rounding: str) -> Array:
     q = a / b
     p, e = two_product(q, b)
     residual = ((a - p) - e) * np.sign(b)
-    return np.where(np.isfinite(q), step_by_error(q, residual, rounding), q)
+    safe = _ordinary(a, b)
+    result = np.where(safe, step_by_error(q, residual, rounding), q)
+    return _exactly(result, safe | (a == 0) | (b == 0), rounding, lambda x, y: x / y, a, b)
 
 
 def sqrt64(a: Array, rounding: str) -> Array:
-    s = np.sqrt(a)
+    # Scaled by an even power of two where the square would lose bits.
+    scale = np.where(a < 1e-250, 2.0**400, np.where(a > 1e250, 2.0**-400, 1.0))
+    root = np.where(a < 1e-250, 2.0**-200, np.where(a > 1e250, 2.0**200, 1.0))
+    x = a * scale
+    s = np.sqrt(x)
     p, e = two_product(s, s)
-    return np.where(np.isfinite(s), step_by_error(s, (a - p) - e, rounding), s)
+    return np.where(np.isfinite(s), step_by_error(s, (x - p) - e, rounding), s) * root
 
 
 # bf16: the upper half of an f32.

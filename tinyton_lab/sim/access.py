@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyton_lab.ptx.isa import LaneFunction
+from tinyton_lab.ptx.numerics import canonical
 from tinyton_lab.sim import faults
 from tinyton_lab.sim.lanes import Array, Chunk, bits
 from tinyton_lab.sim.memory import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Region, dtype_of, shift_of
@@ -394,13 +395,25 @@ def atomic(
     """Apply `combine(old, *operands)` lane after lane; returns the old values (None when not `wanted`)."""
     active = np.broadcast_to(mask, chunk.shape) if mask is not None else np.ones(chunk.shape, np.bool_)
     address = np.broadcast_to(address, chunk.shape)
-    result = np.zeros(chunk.shape, operands[0].dtype)
+    dtype = operands[0].dtype
+    # What memory held comes back as the bits it was; what arithmetic leaves there is canonical.
+    raw = np.dtype(f"u{dtype.itemsize}") if dtype.kind == "f" else dtype
+    result = np.zeros(chunk.shape, raw)
+    floats = dtype.kind == "f" and dtype.itemsize < 8
+    change = _canonical_results(combine) if floats and wanted else combine
     for view, index, lanes in parts(chunk, site, space, address, active):
         chosen = [np.broadcast_to(operand, chunk.shape)[lanes] for operand in operands]
-        old = apply_atomic(view.view(operands[0].dtype), index, chosen, combine, word, wanted)
-        if wanted:
-            result[lanes] = old
+        elements = view.view(dtype)
+        old = apply_atomic(elements, index, chosen, change, word, wanted)
+        if wanted and old is not None:
+            result[lanes] = old.view(raw)
+        elif floats:
+            elements.view(raw)[index] = canonical(elements[index])
     return result if wanted else None
+
+
+def _canonical_results(combine: LaneFunction) -> LaneFunction:
+    return lambda old, *operands: canonical(combine(old, *operands)).view(old.dtype)
 
 
 def cells(chunk: Chunk, site: Site, space: str, address: Array, active: Array) -> list[tuple[Array, Array, Array]]:

@@ -91,7 +91,14 @@ def bits(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def blend(mask: Array, new: Array, old: Array) -> Array:
-    """`new` where the mask holds, else `old`, in `new`'s dtype."""
+    """`new` where the mask holds, else `old`, in `new`'s dtype, or as bits where `old` may be no float at all."""
     if old.dtype is not new.dtype:
+        # Integers that look like NaN must stay what they are when the other lanes' floats are seen as bits.
+        if new.dtype.kind == "f" and new.dtype.itemsize < 8 and old.dtype.kind != "f" and _may_be_nan(old, new.dtype):
+            new = bits(new, _UNSIGNED[new.dtype.itemsize])
         old = bits(old, new.dtype)
     return np.where(mask, new, old)
+
+
+def _may_be_nan(x: Array, dtype: np.dtype[Any]) -> bool:
+    return x.ndim > 0 or bool(np.isnan(bits(x, dtype)))

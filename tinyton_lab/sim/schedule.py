@@ -39,35 +39,42 @@ def successors(code: CodeBlock) -> tuple[int, ...]:
     return (terminator.follow,)
 
 
+def loops(following: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """The first and last block of each loop, inner ones first: blocks are numbered so that loops stay together."""
+    last = list(range(len(following)))
+    repeats: set[int] = set()
+    for number, after in enumerate(following):
+        for header in after:
+            if header <= number:
+                repeats.add(header)
+                last[header] = max(last[header], number)
+    for header in sorted(repeats, reverse=True):
+        # An inner loop may go on behind the place from where this one starts again.
+        for inner in range(header + 1, last[header] + 1):
+            last[header] = max(last[header], last[inner])
+    return [(header, last[header]) for header in sorted(repeats, reverse=True)]
+
+
 def blocks_ahead(code: Sequence[CodeBlock]) -> list[int]:
     """For each block, as bits of an integer, the blocks that wait for lanes that are in it.
 
-    Those are the later blocks of the same turn of a loop, and all that come after the loop.
+    Those are the later blocks of the same turn of each loop around it, and all that come after such a loop.
     """
-    forward, reached = [0] * len(code), [0] * len(code)
     following = [tuple(s for s in successors(block) if s >= 0) for block in code]
+    forward = [0] * len(code)
     for number in range(len(code) - 1, -1, -1):
         for after in following[number]:
             if after > number:
                 forward[number] |= 1 << after | forward[after]
-    changed = True
-    while changed:
-        changed = False
-        for number in range(len(code) - 1, -1, -1):
-            found = reached[number]
-            for after in following[number]:
-                found |= 1 << after | reached[after]
-            changed |= found != reached[number]
-            reached[number] = found
-    # Blocks of one loop reach the same blocks.
-    loops: dict[int, int] = {}
-    for number, found in enumerate(reached):
-        if found >> number & 1:
-            loops[found] = loops.get(found, 0) | 1 << number
-    for number, found in enumerate(reached):
-        inside = loops[found] if found >> number & 1 else 0
-        forward[number] |= found & ~inside
-    return forward
+    ahead = list(forward)
+    for first, last in loops(following):
+        outside = ~((1 << last + 1) - (1 << first))
+        beyond = 0
+        for number in range(first, last + 1):
+            beyond |= forward[number]
+        for number in range(first, last + 1):
+            ahead[number] |= beyond & outside
+    return ahead
 
 
 class Schedule:
