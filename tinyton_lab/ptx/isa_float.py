@@ -171,7 +171,7 @@ def _sign(form: Form) -> LaneFunction:
     if form.type.bits == 64 or form.type.name == "f32":
         return _finished(form, np.negative if mnemonic == "neg" else np.abs)
     mask = {16: 0x8000, 32: 0x80008000}[form.type.bits]
-    raw, ftz = form.type.raw.type, form.has("ftz")
+    raw, ftz = form.type.raw.type, form.has("ftz") and form.type.name.startswith("f16")
 
     def bits(x: Array) -> Array:
         x = np.asarray(x).view(raw)

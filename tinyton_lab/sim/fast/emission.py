@@ -119,3 +119,12 @@ def flush(b: Builder, x: Register) -> Register:
     exponent = b.binary("and", bits, const(0x7F800000, bits))
     tiny = b.compare("icmp eq", exponent, const(0, bits))
     return b.convert("bitcast", b.select(tiny, b.binary("and", bits, const(1 << 31, bits)), bits), "float")
+
+
+def flush_halves(b: Builder, x: Register) -> Register:
+    """Subnormal f16 lanes, given as bits, become zeros of their sign: one in 16 bits, two in 32."""
+    for place in range(0, width(x), 16):
+        exponent = b.binary("and", x, const(0x7C00 << place, x))
+        tiny = b.compare("icmp eq", exponent, const(0, x))
+        x = b.select(tiny, b.binary("and", x, inverted(b, const(0x7FFF << place, x))), x)
+    return x

@@ -16,6 +16,7 @@ from tinyton_lab.sim.fast.emission import (
     const,
     emits,
     flush,
+    flush_halves,
     inverted,
     real,
     resize,
@@ -185,14 +186,17 @@ def _cut_half(b: Builder, x: Register, rounding: str) -> Register:
 def halves(b: Builder, form: Form, core: Core, values: tuple[Register, ...]) -> Register:
     """Run a core on f32 values for a 16-bit type, on both halves of packed ones."""
     name = form.type.name.removesuffix("x2")
+    ftz = form.has("ftz") and name == "f16"
 
     def one(parts: list[Register]) -> Register:
+        parts = [flush_halves(b, part) for part in parts] if ftz else parts
         wide = core(b, *(widened(b, part, name) for part in parts))
         if form["sat"] == "sat":
             wide = saturated(b, wide)
         elif form["sat"] == "relu":
             wide = rectified(b, wide)
-        return to_half(b, wide, name)
+        result = to_half(b, wide, name)
+        return flush_halves(b, result) if ftz else result
 
     if form.type.kind != "packed":
         return one(list(values))
@@ -341,12 +345,15 @@ def sign(b: Builder, form: Form, x: Register) -> Register:
     if form.type.name in ("f32", "f64"):
         return _finished(b, form, lambda b, x: b.unary("fneg", x) if negates else b.intrinsic("llvm.fabs", x), (x,))
     mask = const({16: 0x8000, 32: 0x80008000}[form.type.bits], x)
+    if form.has("ftz") and form.type.name.startswith("f16"):
+        x = flush_halves(b, x)
     return b.binary("xor", x, mask) if negates else b.binary("and", x, inverted(b, mask))
 
 
 @emits("copysign", "f32 f64")
 def copy_sign(b: Builder, form: Form, x: Register, y: Register) -> Register:
-    return b.intrinsic("llvm.copysign", as_float(b, y), as_float(b, x))
+    top = const(1 << form.type.bits - 1, x)
+    return b.binary("or", b.binary("and", x, top), b.binary("and", y, inverted(b, top)))
 
 
 _INFINITY = {32: 0x7F800000, 64: 0x7FF0000000000000}
@@ -361,9 +368,10 @@ def test(b: Builder, form: Form, x: Register) -> Register:
     if kind in ("finite", "infinite", "number", "notanumber"):
         word = {"finite": "ult", "infinite": "eq", "number": "ule", "notanumber": "ugt"}[kind]
         return b.compare(f"icmp {word}", size, infinity)
-    small = b.compare("icmp ult", size, least)
+    # Zeros count as normal numbers.
+    small = b.binary("and", b.compare("icmp ult", size, least), b.compare("icmp ne", size, const(0, size)))
     if kind == "subnormal":
-        return b.binary("and", small, b.compare("icmp ne", size, const(0, size)))
+        return small
     return b.binary("and", inverted(b, small), b.compare("icmp ult", size, infinity))
 
 
@@ -480,7 +488,8 @@ _UNORDERED = {"equ": "ueq", "neu": "une", "ltu": "ult", "leu": "ule", "gtu": "ug
 def compare_floats(b: Builder, form: Form, name: str, x: Register, y: Register) -> Register:
     """A comparison of float lanes given as bits."""
     if name in ("f16", "bf16"):
-        pair = [widened(b, value, name) for value in (x, y)]
+        flushing = form.has("ftz") and name == "f16"
+        pair = [widened(b, flush_halves(b, value) if flushing else value, name) for value in (x, y)]
     else:
         pair = [as_float(b, value) for value in (x, y)]
     if form.has("ftz") and name == "f32":

@@ -353,7 +353,7 @@ _ATOMICS = {
 def atomic(op: str, kind: str, bits: int) -> tuple[str, str]:
     """(name, definition) of an atomic on each active lane in turn; old values go to ``data[lane]``."""
     name = f"atomic.{op}.{kind}.{bits}"
-    type_ = f"i{bits}"
+    type_, last = f"i{bits}", "good"
     if op == "cas":
         change = f"""  %pair = cmpxchg ptr %ps, {type_} %x, {type_} %y seq_cst seq_cst
   %old = extractvalue {{ {type_}, i1 }} %pair, 0"""
@@ -362,6 +362,17 @@ def atomic(op: str, kind: str, bits: int) -> tuple[str, str]:
         change = f"""  %xf = bitcast {type_} %x to {real}
   %oldf = atomicrmw fadd ptr %ps, {real} %xf seq_cst
   %old = bitcast {real} %oldf to {type_}"""
+        if bits == 32:
+            # A NaN is left in memory as the canonical one.
+            change += """
+  %sum = fadd float %oldf, %xf
+  %nan = fcmp uno float %sum, %sum
+  br i1 %nan, label %mend, label %mended
+mend:
+  store i32 2147483647, ptr %ps
+  br label %mended
+mended:"""
+            last = "mended"
     else:
         word = _ATOMICS.get(op) or ("" if kind == "signed" else "u") + op
         change = f"  %old = atomicrmw {word} ptr %ps, {type_} %x seq_cst"
@@ -372,7 +383,7 @@ entry:
 done:
   ret i32 0
 lane:
-  %left = phi i32 [ %mask, %entry ], [ %left.next, %good ]
+  %left = phi i32 [ %mask, %entry ], [ %left.next, %{last} ]
   %l = call i32 @llvm.cttz.i32(i32 %left, i1 true)
   %l64 = zext i32 %l to i64
   %l.p = getelementptr i64, ptr %addresses, i64 %l64
