@@ -86,6 +86,10 @@ def _to_integer(b: Builder, form: Form, x: Register) -> Register:
 
 def _from_integer(b: Builder, form: Form, x: Register) -> Register:
     target, source = form.types
+    if form.has("sat"):
+        # Of whole numbers, only 0 and 1 are between 0 and 1.
+        positive = b.compare("icmp sgt" if source.kind == "signed" else "icmp ne", x, const(0, x))
+        x = b.select(positive, const(1, x), const(0, x))
     rounding, op = form["rounding"].removeprefix("rn"), "sitofp" if source.kind == "signed" else "uitofp"
     if target.name == "f64" and (not rounding or source.bits < 64):
         return b.convert(op, x, "double")

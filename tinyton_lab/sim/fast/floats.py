@@ -227,9 +227,20 @@ def add(b: Builder, form: Form, x: Register, y: Register) -> Register:
 
     def directed(b: Builder, x: Register, y: Register) -> Register:
         y = b.unary("fneg", y) if op == "fsub" else y
-        return narrowed(b, round_to_odd(b, *two_sum(b, _double(b, x), _double(b, y))), rounding)
+        return narrowed(b, _sum(b, _double(b, x), _double(b, y), rounding), rounding)
 
     return _finished(b, form, directed if rounding else lambda b, x, y: b.binary(op, x, y), (x, y))
+
+
+def _sum(b: Builder, x: Register, y: Register, rounding: str) -> Register:
+    """x + y in f64 rounded to odd; an exact zero is -0 in rm, unless both are +0."""
+    total, error = two_sum(b, x, y)
+    if rounding == "rm":
+        differ = b.binary("xor", as_bits(b, x), as_bits(b, y))
+        opposite = b.compare("icmp slt", differ, const(0, differ))
+        zero = b.binary("and", opposite, b.compare("fcmp oeq", total, real(0.0, total)))
+        total = b.select(zero, real(-0.0, total), total)
+    return round_to_odd(b, total, error)
 
 
 @emits("mul div", "f32 f64")
@@ -254,6 +265,9 @@ def _sticky(b: Builder, q: Register, residual: Register) -> Register:
 def _quotient(b: Builder, x: Register, y: Register) -> Register:
     q = b.binary("fdiv", x, y)
     rest = b.binary("fsub", x, b.binary("fmul", q, y))
+    # A quotient by infinity is a zero and exact.
+    infinite = b.compare("fcmp oeq", b.intrinsic("llvm.fabs", y), real(float("inf"), y))
+    rest = b.select(infinite, real(0.0, rest), rest)
     return _sticky(b, q, b.select(b.compare("fcmp olt", y, real(0.0, y)), b.unary("fneg", rest), rest))
 
 
@@ -263,7 +277,7 @@ def multiply_add(b: Builder, form: Form, x: Register, y: Register, z: Register) 
 
     def directed(b: Builder, x: Register, y: Register, z: Register) -> Register:
         product = b.binary("fmul", _double(b, x), _double(b, y))
-        return narrowed(b, round_to_odd(b, *two_sum(b, product, _double(b, z))), rounding)
+        return narrowed(b, _sum(b, product, _double(b, z), rounding), rounding)
 
     nearest: Core = lambda b, x, y, z: b.intrinsic("llvm.fma", x, y, z)  # noqa: E731
     return _finished(b, form, directed if rounding else nearest, (x, y, z))
