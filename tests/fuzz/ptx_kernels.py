@@ -142,14 +142,22 @@ class Writer:
             return "!" + self.register("p")
         return self.of_type(type_)
 
+    def byte(self, type_: PtxType) -> str:
+        """A register, or a literal of one byte."""
+        found = self.read(type_)
+        return str(int(found) & 255) if found.isdigit() else found
+
     def form(self) -> Form:
         _, rows = self.chance.choice(choices(self.exact))
         return self.chance.choice(self.chance.choice(rows))
 
     def computation(self, form: Form) -> list[str]:
         """One form as lines; one that uses a carry comes after one that sets it."""
-        predicates_plain = form.row.mnemonic in ("and", "or", "xor", "not")
-        read = self.of_type if predicates_plain else self.read
+        registers_only = form.row.mnemonic in ("and", "or", "xor", "not", "vabsdiff4")
+        read = self.of_type if registers_only else self.read
+        if form.row.mnemonic in ("bfe", "bfi"):
+            # An assembler takes literal places and lengths of one byte.
+            read = self.byte
         if form.row.mnemonic == "copysign":
             # The sign of an f64 NaN is nobody's promise.
             read = lambda type_: self.register("d" if type_.bits == 64 else "r")  # noqa: E731
