@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinyton_lab.base.dtypes import DType
+from tinyton_lab.codegen.cpu import exchanges
 from tinyton_lab.codegen.cpu.orientation import Orientation, swapped, untransposed
 from tinyton_lab.codegen.cpu.products import Product, summed_in
 from tinyton_lab.codegen.cpu.schedule import VIEWS, address_of, same_axes
@@ -140,7 +141,9 @@ class _Planner:
                 self._cost(op)
                 continue
             steps.append(Step(op))
-            if op.row in (*LANEWISE, *ATOMIC, *MESSAGES, *shared.ROWS):
+            if exchanges.distance_of(op) is not None:
+                self.forced.update(op.operands[:1])  # the index is never read
+            elif op.row in (*LANEWISE, *ATOMIC, *MESSAGES, *shared.ROWS):
                 self.forced.update(op.inputs)
             for inner in op.blocks if op.row in _BLOCKS else ():
                 self.home[inner] = op

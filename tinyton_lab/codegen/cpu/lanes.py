@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 
-from tinyton_lab.codegen.cpu import arithmetic
+from tinyton_lab.codegen.cpu import arithmetic, exchanges
 from tinyton_lab.codegen.cpu.values import Buffer, Values
 from tinyton_lab.ir.core import Block, Op, Value
 from tinyton_lab.llvm.text import Register
@@ -62,6 +62,10 @@ def _gather(lanes: Lanes, op: Op) -> None:
     b, axis = lanes.code, op.attrs["axis"]
     source, index = op.inputs
     (result,) = lanes.results(op)
+    distance = exchanges.distance_of(op)
+    if distance is not None:
+        exchanges.emit(lanes.values, op, distance, result)
+        return
     with lanes.lines(index.type.shape, axis) as line, b.loop(b.i64(0), b.i64(index.type.shape[axis]), 1) as at:
         place = lanes.place(index.type.shape, axis, line, at)
         wanted = b.widen(lanes.get(index, place), arithmetic.is_signed(index.type.element))
