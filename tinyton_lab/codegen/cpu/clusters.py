@@ -142,7 +142,7 @@ class _Planner:
                 continue
             steps.append(Step(op))
             if exchanges.distance_of(op) is not None:
-                self.forced.update(op.operands[:1])  # the index is never read
+                self.forced.add(next(op.inputs))  # the index is never read
             elif op.row in (*LANEWISE, *ATOMIC, *MESSAGES, *shared.ROWS):
                 self.forced.update(op.inputs)
             for inner in op.blocks if op.row in _BLOCKS else ():
