@@ -39,7 +39,8 @@ class InstructionCounts:
     """What one PTX instruction cost. `warps` executed it with `lanes` active lanes; for `lanes_on` its guard held.
 
     `traffic` is by space and operation; `arguments` is the global part of it by operation and argument name. `branches`
-    and `divergent` count warps; `line` is the PTX line, `uid` the op number behind it (0: none).
+    and `divergent` count warps; `line` is the PTX line, `uid` the op number behind it (0: none), `source` the line of
+    the source behind that (0: unknown).
     """
 
     line: int
@@ -54,6 +55,7 @@ class InstructionCounts:
     barriers: int = 0
     traffic: Mapping[tuple[str, str], Traffic] = field(default_factory=dict[tuple[str, str], Traffic])
     arguments: Mapping[tuple[str, str], Traffic] = field(default_factory=dict[tuple[str, str], Traffic])
+    source: int = 0
 
 
 Program = Sequence[InstructionCounts]
@@ -273,6 +275,10 @@ class Metrics(Mapping[str, float]):
     def per_line(self) -> dict[int, Metrics]:
         """The metrics of each executed PTX line, by its number."""
         return self._grouped(lambda counts: counts.line)
+
+    def per_source_line(self) -> dict[int, Metrics]:
+        """The metrics of each line of the kernel's source, by its number in its file (0: instructions without one)."""
+        return self._grouped(lambda counts: counts.source)
 
     def per_op(self) -> dict[int, Metrics]:
         """The metrics of each op of the kernel, by its number (0: instructions without one)."""

@@ -131,6 +131,10 @@ class State:
         found = self.source_map.get(line)
         return found[0] if found else 0
 
+    def source_line(self, line: int) -> int:
+        """The line of the source behind a PTX line; 0 where it is unknown."""
+        return self.span(line).line if self.has_source(line) else 0
+
     def find(self, severity: str, code: str, line: int, where: str, **fields: object) -> None:
         """Note a finding once per code and line."""
         message = FAULTS[code].message.format(**{"where": where, **fields})

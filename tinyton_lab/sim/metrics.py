@@ -198,6 +198,7 @@ class Meter(Observer):
             warps * barriers,
             self.traffic.get(at, {}),
             self.arguments.get(at, {}),
+            self.launch.source_line(details.line),
         )
 
 
