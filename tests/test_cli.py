@@ -57,6 +57,21 @@ def test_bad_signatures_are_refused(signature: str, capsys: pytest.CaptureFixtur
     assert main(["compile", f"{VECTOR_ADD}:vector_add", "--sig", signature, "--const", "BLOCK=256"]) == 1
     assert "TT3016" in capsys.readouterr().err
 
+LOCATED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry load(.param .u64 x)
+{
+    .reg .b32 %r; .reg .b64 %a;
+    .loc 1 6 1
+    ld.param.u64 %a, [x];
+    .loc 1 7 1
+    ld.global.u32 %r, [%a];
+    ret;
+}
+.file 1 "load.cu"
+"""
+
 
 def test_explain_tells_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "tt4001"]) == 0
@@ -73,6 +88,16 @@ def test_sim_runs_ptx_of_any_origin(tmp_path: Path, capsys: pytest.CaptureFixtur
     flags = [word for argument in arguments for word in ("--arg", argument)]
     assert main(["sim", str(file), "--grid", "1", "--block", "128", *flags]) == 0
     assert re.search(r"\[\s*1\.\s+2\.\s+3\. \.\.\.\s+98\.\s+99\. 100\.\]", capsys.readouterr().out)
+
+
+def test_metrics_are_told_for_each_line_of_the_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "located.ptx"
+    file.write_text(LOCATED, encoding="utf-8")
+    assert main(["sim", str(file), "--block", "32", "--arg", "f32[32]=range", "--metrics"]) == 0
+    told = capsys.readouterr().out
+    assert "source line     7 instructions 1, sectors 1 in 1 requests, bank conflicts 0" in told
+    assert main(["sim", str(file), "--block", "32", "--arg", "f32[32]=range"]) == 0
+    assert "source line" not in capsys.readouterr().out
 
 
 def test_doctor_tells_each_part(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tinyton_lab.base.faults import FAULTS
 from tinyton_lab.kernel import Kernel
 from tinyton_lab.kernel.inspection import complete, doctor, inspect_signature
 from tinyton_lab.record import schema, text
+from tinyton_lab.record.metrics import Metrics
 from tinyton_lab.record.stage import Compilation
 from tinyton_lab.reference import regenerate
 
@@ -186,6 +187,8 @@ def simulate(parsed: argparse.Namespace) -> int:
         print(f"remark: {launch.remark}")
     for name, count in launch.metrics.items():
         print(f"{name:40} {count}")
+    for line in source_lines(launch.metrics) if parsed.metrics else ():
+        print(line)
     for line, reasons in sorted(launch.model.per_line.items() if launch.model else ()):
         sizes_first = sorted(reasons.items(), key=lambda each: -each[1])
         told = ", ".join(f"{reason} {cycles}" for reason, cycles in sizes_first)
@@ -195,6 +198,17 @@ def simulate(parsed: argparse.Namespace) -> int:
     for kind, array in parsed.arg:
         print(f"{kind}: {np.array2string(np.asarray(array), threshold=16)}")
     return 1 if any(finding.severity == "error" for finding in launch.findings) else 0
+
+
+def source_lines(metrics: Metrics) -> Iterator[str]:
+    """What each line of the source cost, where the PTX says which that is."""
+    for number, part in metrics.per_source_line().items():
+        if number:
+            traffic = part.traffic()
+            yield (
+                f"source line {number:5} instructions {part['smsp__inst_executed.sum']:g}, "
+                f"sectors {traffic.sectors} in {traffic.requests} requests, bank conflicts {part.bank_conflicts()}"
+            )
 
 
 def sizes(words: str) -> tuple[int, ...]:

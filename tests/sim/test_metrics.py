@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tinyton_lab as tt
+import tinyton_lab.language as tl
 from tests.sim.kit import element, run
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.record.metrics import METRICS, Metrics
@@ -192,9 +194,37 @@ def test_many_ctas_add_up_and_a_recording_changes_nothing():
 
 def test_lines_and_ops_add_up_to_the_launch():
     found = transpose(128).metrics
-    for parts in (found.per_line(), found.per_op()):
+    for parts in (found.per_line(), found.per_op(), found.per_source_line()):
         for name in (SECTORS.format("ld"), CONFLICTS.format("ld"), "smsp__inst_executed.sum", "barriers"):
             assert sum(part[name] for part in parts.values()) == found[name]
+
+
+def test_lines_of_the_source_are_those_of_loc():
+    body = """.loc 1 7 3
+    ld.global.b32 %r1, [%d0];
+    add.u32 %r1, %r1, 1;
+    .loc 1 9 3
+    st.global.b32 [%d0], %r1;"""
+    found = measured(body, np.zeros(1, np.int32)).per_source_line()
+    assert found[7][SECTORS.format("ld")] == 1 and found[7][SECTORS.format("st")] == 0
+    assert found[9][SECTORS.format("st")] == 1 and found[9]["smsp__inst_executed.sum"] >= 1
+
+
+@tt.jit
+def scattered(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    value = tl.load(x + i)
+    tl.store(y + i * 8, value)
+
+
+def test_lines_of_a_kernel_are_those_of_its_file():
+    x, y = np.zeros(64, np.float32), np.zeros(512, np.float32)
+    launch = scattered[(1,)](x, y, 64, backend="sim", metrics=True, num_warps=1)
+    first = scattered.function.__code__.co_firstlineno
+    found = launch.metrics.per_source_line()
+    load, store = found[first + 3], found[first + 4]
+    assert load.sectors_per_request("x") == 8 and load[SECTORS.format("st")] == 0
+    assert store.sectors_per_request("y") == 32 and store[SECTORS.format("ld")] == 0
 
 
 def test_without_asking_there_are_totals_only():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tinyton_lab.base.knobs import STEP_LIMIT
 from tinyton_lab.base.source import Span
 from tinyton_lab.ptx.syntax import Module, Variable
 from tinyton_lab.ptx.tensor_cores import EXACT
+from tinyton_lab.ptx.text import locations
 from tinyton_lab.ptx.types import TYPES
 from tinyton_lab.record.events import Finding
 from tinyton_lab.record.metrics import Metrics
@@ -132,8 +134,14 @@ class State:
         return found[0] if found else 0
 
     def source_line(self, line: int) -> int:
-        """The line of the source behind a PTX line; 0 where it is unknown."""
-        return self.span(line).line if self.has_source(line) else 0
+        """The line of the source behind a PTX line, by the map or by ``.loc``; 0 where it is unknown."""
+        if self.has_source(line):
+            return self.span(line).line
+        return 0 if self.source_map else self._located.get(line, (0, 0, 0))[1]
+
+    @cached_property
+    def _located(self) -> dict[int, tuple[int, int, int]]:
+        return locations(self.module)
 
     def find(self, severity: str, code: str, line: int, where: str, **fields: object) -> None:
         """Note a finding once per code and line."""
