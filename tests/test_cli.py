@@ -67,6 +67,7 @@ LOCATED = """.version 8.0
     ld.param.u64 %a, [x];
     .loc 1 7 1
     ld.global.u32 %r, [%a];
+    .loc 1 8 1
     ret;
 }
 .file 1 "load.cu"
