@@ -330,3 +330,57 @@ def test_recorded_values_of_stores_are_what_memory_holds():
             if offset >= 0:
                 wanted = arrays[access.name].reshape(-1)[offset // 4]
                 assert timeline.memory(access.name, offset, dtype="f4") == wanted
+
+
+TWICE = """.func (.param .b32 result) twice(.param .b32 unused, .param .b32 value)
+{
+    .reg .f32 %a, %b;
+    ld.param.f32 %a, [value];
+    add.f32 %b, %a, %a;
+    st.param.f32 [result], %b;
+    ret;
+}
+.func (.param .b32 result) four_times(.param .align 8 .b8 pair[8])
+{
+    .reg .f32 %a, %b;
+    ld.param.v2.f32 {%a, %b}, [pair];
+    {
+        .param .b32 first; .param .b32 second; .param .b32 got;
+        st.param.f32 [first], %a;
+        st.param.f32 [second], %b;
+        call.uni (got), twice, (first, second);
+        ld.param.f32 %b, [got];
+    }
+    st.param.f32 [result], %b;
+    ret;
+}
+"""
+
+
+def test_calls_lead_through_parameters_and_results(x: np.ndarray):
+    body = """{
+    .param .align 8 .b8 both[8]; .param .b32 got;
+    mov.f32 %f2, 0f3F800000;
+    st.param.f32 [both], %f2;
+    st.param.f32 [both+4], %f1;
+    call.uni (got), four_times, (both);
+    ld.param.f32 %f9, [got];
+    }"""
+    found = why(recorded(body, x, before=TWICE), "p1", 5)
+    assert [cause.name for cause in found.leaves()] == ["p0[5]"] and found.complete
+    assert [step.text.split()[0] for step in found.steps()] == [
+        "ld.global.b32", "ld.param.v2.f32", "ld.param.f32", "add.f32", "ld.param.f32", "ld.param.f32", "st.global.f32",
+    ]  # fmt: skip
+
+
+def test_each_call_has_parameters_of_its_own(x: np.ndarray):
+    once = """{{
+    .param .b32 a; .param .b32 b; .param .b32 got;
+    st.param.f32 [a], {1}; st.param.f32 [b], {0};
+    call.uni (got), twice, (a, b);
+    ld.param.f32 {2}, [got];
+    }}"""
+    other = "shfl.sync.bfly.b32 %f3, %f1, 1, 31, -1;"
+    body = other + once.format("%f1", "%f3", "%f4") + once.format("%f3", "%f1", "%f5")
+    assert leaves(recorded(f"{body} mov.f32 %f9, %f4;", x, before=TWICE), 4) == ["p0[4]"]
+    assert leaves(recorded(f"{body} mov.f32 %f9, %f5;", x, before=TWICE), 4) == ["p0[5]"]

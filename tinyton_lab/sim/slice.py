@@ -14,6 +14,7 @@ from tinyton_lab.record.events import Access, Argument, Step
 from tinyton_lab.record.recording import Recording
 from tinyton_lab.record.timeline import Timeline, Touch, scope
 from tinyton_lab.sim import causes, products
+from tinyton_lab.sim.calls import Calls
 from tinyton_lab.sim.conditions import Conditions
 from tinyton_lab.sim.launch import Launch
 from tinyton_lab.sim.module import load
@@ -138,6 +139,11 @@ class _Tracer:
         every = [details for code in module.program(recording.kernel).code for details in code.details]
         self.instructions: dict[tuple[int, str], Instruction] = {(d.line, d.text): d.instruction for d in every}
         self.conditions = Conditions(module.syntax, self.timeline, self.instructions)
+        self.calls = Calls(module.syntax, self.timeline, self._instruction)
+
+    def _instruction(self, place: int) -> Instruction | None:
+        step = self.timeline.steps[place]
+        return self.instructions.get((step.line, step.text))
 
     def trace(self, argument: Argument, offset: int, shown: str) -> Slice:
         writer = self.timeline.last_store((argument.name,), offset, len(self.timeline.steps))
@@ -227,6 +233,9 @@ class _Tracer:
         now = moment(self.timeline, place, self.instructions)
         now = None if now is None else now._replace(first=wanted.first, size=wanted.size)
         follow = causes.of_register(now, wanted.name, wanted.lane) if now else []
+        passed = self.calls.of_parameter(now, wanted.name, wanted.lane) if now and step.access is None else None
+        if passed is not None:
+            follow = list[causes.Cause]([passed])
         value = wanted.part_of(self.timeline.value(wanted.name, step.cta, step.warp, wanted.lane, place))
         source = self.recording.places.get(step.line, "")
         shown = f"{wanted.name} bytes {wanted.first}-{wanted.first + wanted.size - 1}" if wanted.size else wanted.name
