@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.codegen.native_runs import ONE, agree, run_natively
+from tests.codegen.native_runs import ONE, agree, machines, parse, run_natively, slots
 from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.dtypes import DTYPES
+from tinyton_lab.codegen.cpu import compile, nests
+from tinyton_lab.llvm import native
+from tinyton_lab.runtime.cpu import CpuKernel
 
 BLOCK = 64
 
@@ -284,3 +287,24 @@ def test_misaligned_arrays_are_refused() -> None:
     with pytest.raises(TinytonError, match="TT4002: this would store at byte 0 of x"):
         run_natively(STORE_ONE, ONE, x, 0, 1)
     assert not raw.any()
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda machine: machine.cpu)
+@pytest.mark.parametrize("block", [64, 100, 256])
+@pytest.mark.parametrize("mask", [", mask=%8", ""])
+def test_rows_written_past_the_cache_are_whole(
+    mask: str, block: int, machine: native.Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nests, "STREAMING_BYTES", 1)
+    text = copy(PLUS_ITSELF.replace("add", "mul").replace(", mask=%8", mask), block=block)
+    code = compile(parse(text), machine=machine)
+    assert "!nontemporal" in code.text
+    kernel = CpuKernel(code)
+    x = np.arange(3 * block, dtype=np.float32)
+    for first in (0, 1, 4, 15):  # wherever a row begins within a line of the cache
+        out = np.zeros(3 * block + 64, np.float32)
+        begin = -out.ctypes.data % 64 // 4 + first
+        view = out[begin : begin + 3 * block]
+        kernel.launch((3, 1, 1), slots([x, view, 3 * block, 0]))
+        np.testing.assert_array_equal(view, x * x)
+        assert not out[:begin].any() and not out[begin + 3 * block :].any()

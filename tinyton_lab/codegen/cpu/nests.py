@@ -96,18 +96,17 @@ class Nest:
             self._copies(b.i64(0), lanes, unroll, accumulators, streaming=False)
             return
         cursor = b.variable(b.i64(0))
-        self._stream(cursor, lanes, unroll)
+        row = self._streamed(lanes)
+        if row is not None:
+            self._stream(row, cursor, lanes, unroll)
         self._whole(cursor, step, lanes, unroll, accumulators, streaming=False)
-        if literal and length % step == 0:
+        if row is None and literal and length % step == 0:
             return
         self._rest(cursor, lanes, accumulators)
 
-    def _stream(self, cursor: Register, lanes: int, unroll: int) -> None:
+    def _stream(self, row: tuple[Register, Register, int], cursor: Register, lanes: int, unroll: int) -> None:
         """Where the output is big, write past the cache: a masked vector up to an aligned place, then whole vectors."""
         b = self.values.code
-        row = self._streamed(lanes)
-        if row is None:
-            return
         address, big, size = row
         with b.when(big):
             odd = b.binary("and", b.binary("sub", b.i64(0), address), b.i64(lanes * size - 1))
