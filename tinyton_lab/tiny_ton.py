@@ -27,9 +27,11 @@ from tinyton_lab.base.diagnostics import error
 from tinyton_lab.base.dtypes import DType, float32, int1, integer_range
 from tinyton_lab.base.protocol import Constexpr
 from tinyton_lab.kernel import Kernel
+from tinyton_lab.kernel.contiguous import flat_copies, lies_flat
+from tinyton_lab.kernel.launch import Launch
 from tinyton_lab.language import arranging, core, functions, memory, reductions, semantic, shapes, slots
 from tinyton_lab.language.builtin import of_dialect
-from tinyton_lab.language.emission import fault, number, static_int, to_value, unwrap
+from tinyton_lab.language.emission import fault, here, number, static_int, to_value, unwrap
 from tinyton_lab.language.value import TileValue, emitter
 from tinyton_lab.ops import elementwise as ops
 
@@ -42,13 +44,26 @@ constexpr = Constexpr
 builtin = of_dialect("tiny_ton")
 
 
+class LaneKernel(Kernel):
+    """A kernel in tiny-ton's dialect: its arguments are flat, whatever the strides of the arrays that are passed."""
+
+    def _launch_bound(self, grid: Any, values: Sequence[Any], options: dict[str, Any]) -> Launch:
+        if all(map(lies_flat, values)):
+            return super()._launch_bound(grid, values, options)
+        with flat_copies(values) as flat:
+            return super()._launch_bound(grid, flat, options)
+
+
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a kernel of a Python function in tiny-ton's dialect; it is launched like any other."""
+    """Make a kernel of a Python function in tiny-ton's dialect; it is launched like any other.
+
+    Options are those of `tinyton_lab.jit`; ``math="full"`` is the default on every engine.
+    """
     if function is None:
         return lambda decorated: jit(decorated, **options)
     if not inspect.isfunction(function):
         raise error("TT3005", kernel="jit", name="function", what=f"a {type(function).__name__}")
-    return Kernel(function, "tiny_ton", **options)
+    return LaneKernel(function, "tiny_ton", **{"math": "full", **options})
 
 
 @builtin
@@ -151,7 +166,9 @@ def store(ptr: Any, value: Any, mask: Any = None) -> None:
 
 
 def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, TileValue]:
-    """The value of the highest lane whose test holds, and whether there is one."""
+    """The value of the highest lane whose test holds, and whether there is one. A remark says where values differ."""
+    if value.shape:
+        emitter().remark("TT1037", here())
     active = test if test is not None else number(True, int1)
     value, active = shapes.broadcast(value, active)
 

@@ -41,6 +41,8 @@ class Rules(Protocol):
     def unary(self) -> Mapping[type[ast.unaryop], Callable[[Any], Any]]: ...
     @property
     def assigned(self) -> Callable[[Any], Any]: ...
+    @property
+    def constant(self) -> Mapping[type[ast.operator], Callable[[Any, Any], Any]]: ...
 
 
 def active() -> bool:
@@ -196,7 +198,8 @@ class Runtime:
     def binary(self, kind: str, x: Any, y: Any) -> Any:
         if isinstance(x, TileValue) or isinstance(y, TileValue):
             return self.rules.binary[getattr(ast, kind)](x, y)
-        return _PYTHON_BINARY[kind](x, y)
+        own = self.rules.constant.get(getattr(ast, kind))
+        return (own or _PYTHON_BINARY[kind])(x, y)
 
     def unary(self, kind: str, x: Any) -> Any:
         if isinstance(x, TileValue):

@@ -342,7 +342,8 @@ def loop_bounds(frame: Frame, node: ast.For, turns: Turns) -> list[TileValue]:
     dtype: DType | None = int32
     for value in values:
         if value.shape or value.tile.is_pointer or value.element.kind == "float":
-            raise frame.fault("TT2027", node.iter, type=spell(value.tile))
+            varies = ", which varies from element to element" if value.shape else ""
+            raise frame.fault("TT2027", node.iter, type=spell(value.tile) + varies)
         dtype = promote(dtype, value.element) if dtype is not None else None
     wanted = dtype or int32
     return [semantic.convert(value, wanted) for value in values]

@@ -1,7 +1,8 @@
 """How tiny-ton's dialect reads a kernel: the meaning of its operators, where they differ from Triton's.
 
 Integers divide toward zero with ``/`` and ``//`` alike, ``>>`` shifts in zeros, and a comparison that meets arithmetic
-counts as the integer 0 or 1. Numbers stay weak when they get a name.
+counts as the integer 0 or 1. Numbers stay weak when they get a name, and compute as the values of a kernel do: whether
+a loop is unrolled changes no result.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 from tinyton_lab.base.dtypes import int1, int32
 from tinyton_lab.frontend.rules import OPERATORS, TRITON, Binary, Rules
 from tinyton_lab.language import core, semantic
-from tinyton_lab.language.emission import emit
+from tinyton_lab.language.emission import emit, here
 from tinyton_lab.language.semantic import BINARY
-from tinyton_lab.language.value import TileValue
+from tinyton_lab.language.value import TileValue, emitter
 from tinyton_lab.ops import elementwise as ops
 
 UNROLLED_NODES = 4096  # of the syntax tree, in all turns together
@@ -60,9 +61,29 @@ def divide_numbers(x: Any, y: Any) -> Any:
     return operator.truediv(x, y)
 
 
+def divide_down_numbers(x: Any, y: Any) -> Any:
+    """``//`` at compile time."""
+    return divide_numbers(x, y) if isinstance(x, int) and isinstance(y, int) else x // y
+
+
+def remainder_of_numbers(x: Any, y: Any) -> Any:
+    """``%`` at compile time: of integers with the sign of the dividend, too."""
+    return x - divide_numbers(x, y) * y if isinstance(x, int) and isinstance(y, int) else x % y
+
+
+def shift_number_right(x: Any, y: Any) -> Any:
+    """``>>`` at compile time: zeros come into a negative integer from the width that it has in a kernel."""
+    if not isinstance(x, int) or x >= 0 or y <= 0:
+        return x >> y
+    return x % (1 << (32 if x >= -(1 << 31) else 64)) >> y
+
+
 def unrolled(turns: int, body: ast.AST) -> bool:
-    """Whether a loop of so many known turns is unrolled: all of it together stays small."""
-    return turns * sum(1 for _ in ast.walk(body)) <= UNROLLED_NODES
+    """Whether a loop of so many known turns is unrolled: all of it together stays small. A remark says where not."""
+    small = turns * sum(1 for _ in ast.walk(body)) <= UNROLLED_NODES
+    if not small:
+        emitter().remark("TT1038", here())
+    return small
 
 
 _OWN: Mapping[type[ast.operator], Binary] = {
@@ -88,7 +109,12 @@ TINY_TON = Rules(
     assigned=lambda value: value,
     unroll=unrolled,
     widens=True,
-    constant={ast.Div: divide_numbers},
+    constant={
+        ast.Div: divide_numbers,
+        ast.FloorDiv: divide_down_numbers,
+        ast.Mod: remainder_of_numbers,
+        ast.RShift: shift_number_right,
+    },
 )
 DIALECTS: dict[str, Rules] = {rules.dialect: rules for rules in (TRITON, TINY_TON)}
 """How each dialect reads a kernel; which one a kernel speaks is a property of its decorator."""

@@ -39,7 +39,9 @@ def inspect(kernel: Kernel, *args: Any, grid: Any = (1,), target: str | None = N
         latest = kernel.compilations[-1] if kernel.compilations else compiler.read(kernel, kernel.name)
         return complete(latest, target)
     kernel, values, given = kernel.bound(args, kwargs)
-    options = read_options(kernel.name, {**given, "target": target or given.get("target") or DEFAULT_GPU}, "sim")
+    options = read_options(
+        kernel.name, {**kernel.defaults(), **given, "target": target or given.get("target") or DEFAULT_GPU}, "sim"
+    )
     compilation = compiler.compile(request_for(kernel, values, options), "inspect")
     kernel.keep(compilation)
     return compilation
@@ -52,7 +54,7 @@ def inspect_signature(
 
     `signature` lists the types of the run-time parameters (``"*fp32:16, *fp32, i32"``), `constants` the constexprs.
     """
-    options = read_options(kernel.name, {"target": target or DEFAULT_GPU}, "sim")
+    options = read_options(kernel.name, {**kernel.defaults(), "target": target or DEFAULT_GPU}, "sim")
     arguments = read_signature(kernel.name, kernel.parameters, signature, constants or {})
     compilation = compiler.compile(compiler.Request(kernel, kernel.name, arguments, options), "inspect")
     kernel.keep(compilation)

@@ -22,6 +22,9 @@ from tinyton_lab.kernel.parameters import REACHABLE, Binder, KernelParameter, re
 from tinyton_lab.kernel.specialisation import Specialisation
 from tinyton_lab.record.stage import Compilation
 
+DEFAULTS = "num_warps", "num_stages", "debug", "math"
+"""Launch options that a decorator may give: what a launch says goes before it."""
+
 
 class Kernel(Launchable):
     """A function in the kernel language, ready to be launched: ``kernel[grid](*args, **kwargs)``.
@@ -153,15 +156,16 @@ class Kernel(Launchable):
         return found
 
     def _make(self, values: Sequence[Any], options: dict[str, Any], engine: str) -> Specialisation:
-        read = read_options(self.name, {**self._defaults(), **options}, engine)
+        read = read_options(self.name, {**self.defaults(), **options}, engine)
         specialisation = Specialisation(self, dict(zip(self._binder.names, values, strict=True)), read, engine)
         self.keep(specialisation.compilation)
         if specialisation.fault is not None:
             raise specialisation.fault
         return specialisation
 
-    def _defaults(self) -> dict[str, Any]:
-        return {name: value for name, value in self.options.items() if name in ("num_warps", "num_stages", "debug")}
+    def defaults(self) -> dict[str, Any]:
+        """The launch options that the decorator gave."""
+        return {name: value for name, value in self.options.items() if name in DEFAULTS}
 
     def keep(self, compilation: Compilation) -> None:
         """Add a record to `compilations` and tell listeners."""

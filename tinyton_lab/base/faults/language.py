@@ -210,6 +210,22 @@ def kernel(o):
         "the interpreter and eager mode tell whether it happens (TT4013), a GPU does as it is told.",
     ),
     Fault(
+        "TT1037",
+        "Lanes that store to one place",
+        "all lanes store here to one place, and their values may differ: that of the highest lane stays",
+        "store one value, such as the result of tiny_ton.reduce_sum, or let each lane have its own place",
+        "Lanes of a GPU would race, and any of them might win. This is a remark: here the highest lane that the mask "
+        "leaves on wins, on every engine.",
+    ),
+    Fault(
+        "TT1038",
+        "Loop too large to unroll",
+        "this loop would become too much code when unrolled, so it runs as a loop",
+        "",
+        "In tiny-ton's dialect a range of known bounds is unrolled, and its variable is a number, while that stays "
+        "small. This is a remark: the results are the same.",
+    ),
+    Fault(
         "TT1028",
         "Endless loop",
         "this condition is always true, so the loop never ends",
