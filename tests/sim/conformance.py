@@ -67,7 +67,9 @@ def collect(arguments: list[str]) -> dict[str, dict[str, list[int]]]:
 
     State.run = watched
     try:
-        pytest.main(["-q", "-p", "no:cacheprovider", "-k", _OTHERS, *arguments], plugins=[collector])
+        # The package is loaded already, so that pytest cannot rewrite the asserts of its plugin.
+        quiet = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+        pytest.main(["-q", "-p", "no:cacheprovider", *quiet, "-k", _OTHERS, *arguments], plugins=[collector])
     finally:
         State.run = run
     return {form: dict(sorted(files.items())) for form, files in sorted(collector.results.items())}

@@ -126,3 +126,30 @@ def test_barriers_nobody_reaches_are_a_deadlock():
 def test_what_it_lacks_runs_on_the_trace_engine():
     launch = load(kernel(ROWS, 1)).launch("k", 2, 32, [np.zeros(64, np.uint32)], engine="fast", metrics=True)
     assert launch.engine == "trace" and "metrics" in launch.remark
+
+
+def both(body: str) -> list[np.ndarray]:
+    """What each engine leaves of 32 words."""
+    found: list[np.ndarray] = []
+    for engine in ("trace", "fast"):
+        out = np.arange(32, dtype=np.uint32) * 0x0CCCCCCC
+        launch = load(kernel(body, 1)).launch("k", 1, 32, [out], engine=engine)
+        assert launch.engine == engine, launch.remark
+        found.append(out)
+    return found
+
+
+WORD = "mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0;"
+
+
+def test_a_guard_that_its_own_instruction_writes():
+    trace, fast = both(f"""{WORD} and.b32 %r1, %r0, 4; setp.ne.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r0, %r0;
+    @%p1 setp.hi.and.u32 %p1|%p2, %r0, 20, %p1; selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 2, 0, %p2;
+    or.b32 %r2, %r2, %r3; st.global.u32 [%d1], %r2;""")
+    assert (trace == fast).all() and set(trace.tolist()) == {1, 2}
+
+
+def test_a_nan_has_the_sign_of_the_canonical_one():
+    trace, fast = both(f"""{WORD} ld.global.f32 %f1, [%d1]; mov.f32 %f2, 0fFFC00001; neg.f32 %f4, %f1;
+    add.f32 %f3, %f2, %f1; max.ftz.xorsign.abs.f32 %f5, %f3, %f4; st.global.f32 [%d1], %f5;""")
+    assert (trace == fast).all()

@@ -151,18 +151,23 @@ def _pick(form: Form, values: tuple[Array, Array]) -> Array:
 
 
 def _minmax(form: Form) -> LaneFunction:
-    def run(a: Array, b: Array) -> Array:
-        if not form.has("xorsign"):
-            return _pick(form, (a, b))
-        picked = _pick(form, (np.abs(a), np.abs(b)))
-        return np.where(np.signbit(a) != np.signbit(b), -picked, picked)
-
-    return _finished(form, run)
+    return _finished(form, lambda a, b: _pick(form, (a, b)))
 
 
 def _minmax_half(form: Form) -> LaneFunction:
-    inner = _minmax(form)
-    return half(inner)(form)
+    return half(_minmax(form))(form)
+
+
+def _minmax_with_sign(form: Form) -> LaneFunction:
+    """Of the sizes, with the product's sign. Operands are bits: a NaN has a sign, too."""
+
+    def run(a: Array, b: Array) -> Array:
+        picked = _pick(form, (np.abs(a), np.abs(b)))
+        return np.where(np.signbit(a) != np.signbit(b), -picked, picked)
+
+    inner, compute = _finished(form, run), form.type.compute
+    inner = inner if form.type.name == "f32" else half(inner)(form)
+    return lambda a, b: inner(a.view(compute), b.view(compute))
 
 
 # Signs: bits only, so that subnormals and NaN keep theirs.
@@ -272,7 +277,7 @@ for _name, _section in (("min", "9.7.3.11"), ("max", "9.7.3.12")):
         _name,
         ">d=T0 a=T0 b=T0",
         ("f32 f64",),
-        (_FTZ, _NAN, Slot("xorsign", ("xorsign",)), Slot("abs", ("abs",))),
+        (_FTZ, _NAN),
         _minmax,
         section=_section,
         doc="NaN loses unless .NaN; -0 is less than +0.",
@@ -281,10 +286,19 @@ for _name, _section in (("min", "9.7.3.11"), ("max", "9.7.3.12")):
         _name,
         ">d=T0 a=T0 b=T0",
         (_HALVES,),
-        (_FTZ, _NAN, Slot("xorsign", ("xorsign",)), Slot("abs", ("abs",))),
+        (_FTZ, _NAN),
         _minmax_half,
         section="9.7.4.7",
         doc="NaN loses unless .NaN; -0 is less than +0.",
+    )
+    row(
+        _name,
+        ">d=T0 a=U0 b=U0",
+        (f"f32 {_HALVES}",),
+        (_FTZ, _NAN, Slot("xorsign", ("xorsign",), True), Slot("abs", ("abs",), True)),
+        _minmax_with_sign,
+        section=_section,
+        doc="Of the absolute values, with the sign of the product.",
     )
 for _name, _section in (("neg", "9.7.3.10"), ("abs", "9.7.3.9")):
     row(_name, ">d=T0 a=T0", (f"f32 f64 {_HALVES}",), (_FTZ,), _sign, section=_section, doc="Change the sign bit.")

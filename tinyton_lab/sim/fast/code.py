@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tinyton_lab.llvm.text import Builder, Register, vector
 from tinyton_lab.ptx.types import TYPES
-from tinyton_lab.sim.fast import converts, floats, integers
+from tinyton_lab.sim.fast import converts, floats, integers, packed
 from tinyton_lab.sim.fast.accesses import Accesses, Spot
 from tinyton_lab.sim.fast.context import (
     FINISHED,
@@ -26,14 +26,14 @@ from tinyton_lab.sim.fast.matrices import load_rows, matrix, store_rows
 from tinyton_lab.sim.fast.memory import NOTE
 from tinyton_lab.sim.fast.plan import Node, Plan
 from tinyton_lab.sim.fast.registers import MASK, Registers
-from tinyton_lab.sim.fast.steps import Source, Step
+from tinyton_lab.sim.fast.steps import Source, Step, Target
 
 _PLACES = vector("i32", LANES)
 _GONE = 0x7FFFFFFF
 # Operands that go through memory: at most 32 registers of 64 bits a lane.
 _BUFFER = LANES * 8 * 32
 # Emitters register themselves when these are imported.
-FAMILIES = (integers, floats, converts)
+FAMILIES = (integers, floats, converts, packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,9 @@ class _Writer:
         self.exchange(step, found if isinstance(found, tuple) else (found,))
 
     def exchange(self, step: Step, values: tuple[Register, ...]) -> None:
-        for target, value in zip(step.targets, values):
+        """Write results; one that is the step's own guard comes last."""
+        guard = -1 if step.guard is None else step.guard.register
+        for target, value in sorted(zip(step.targets, values), key=lambda each: _writes(each[0], guard)):
             self.registers.write(step, target, value)
 
     def move(self, step: Step) -> None:
@@ -526,6 +528,10 @@ _OF_LANE = {
     "%lanemask_ge": lambda n: _FULL & ~((1 << n) - 1),
     "%lanemask_gt": lambda n: _FULL & ~((2 << n) - 1),
 }
+
+
+def _writes(target: Target | None, register: int) -> bool:
+    return target is not None and target.register == register
 
 
 def _named(node: Node) -> bool:

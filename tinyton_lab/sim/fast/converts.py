@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tinyton_lab.llvm.text import Builder, Register
 from tinyton_lab.ptx.isa import Form
 from tinyton_lab.ptx.types import PtxType
+from tinyton_lab.sim.fast.directed import rounded
 from tinyton_lab.sim.fast.emission import (
     Unsupported,
     as_bits,
@@ -29,6 +32,7 @@ from tinyton_lab.sim.fast.floats import (
     widened,
 )
 from tinyton_lab.sim.fast.integers import combined, compare_integers
+from tinyton_lab.sim.fast.packed import pack_integers, set_pair
 
 _ROUNDS = {"rni": "llvm.rint", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil"}
 _INTEGERS = ("bits", "signed", "unsigned")
@@ -44,8 +48,8 @@ def _limits(type_: PtxType) -> tuple[int, int]:
 @emits("cvt", "int f16 bf16 f32 f64 f16x2 bf16x2 tf32 e4m3x2 e5m2x2")
 def convert(b: Builder, form: Form, x: Register, *more: Register) -> Register:
     target, source = form.types[0], form.types[1]
-    if form.has("pack") or len(form.types) > 2:
-        raise Unsupported(form.opcode)
+    if form.has("pack"):
+        return pack_integers(b, form, x, *more)
     if target.kind == "packed":
         return _pack(b, form, x, *more)
     if target.name == "tf32":
@@ -95,16 +99,41 @@ def _from_integer(b: Builder, form: Form, x: Register) -> Register:
         return b.convert(op, x, "double")
     if target.name == "f32" and not rounding:
         return b.convert(op, x, "float")
-    if source.bits == 64:
-        raise Unsupported(form.opcode)
-    exact = b.convert(op, x, "double")
+    if target.name == "f64":
+        return rounded(b, op, rounding, x)
+    exact = _odd_double(b, op, x) if source.bits == 64 else b.convert(op, x, "double")
     return narrowed(b, exact, rounding) if target.name == "f32" else to_half(b, exact, target.name, rounding)
+
+
+# The largest finite numbers; those of the others are f32's.
+_LARGEST = {
+    "f16": 65504.0,
+    "bf16": float(np.array(0x7F7F0000, np.uint32).view(np.float32)),
+    "tf32": float(np.array(0x7F7FE000, np.uint32).view(np.float32)),
+}
+
+
+def limited(b: Builder, x: Register, name: str) -> Register:
+    """Numbers beyond the largest finite one of a format become that; NaN stays."""
+    most = real(_LARGEST.get(name, float(np.finfo(np.float32).max)), x)
+    x = b.select(b.compare("fcmp ogt", x, most), most, x)
+    least = b.unary("fneg", most)
+    return b.select(b.compare("fcmp olt", x, least), least, x)
+
+
+def _odd_double(b: Builder, op: str, x: Register) -> Register:
+    """64-bit integers as f64 rounded to odd."""
+    cut = rounded(b, op, "rz", x)
+    back = b.convert({"sitofp": "fptosi", "uitofp": "fptoui"}[op], cut, "i64")
+    bits = as_bits(b, cut)
+    odd = b.binary("or", bits, const(1, bits))
+    return b.convert("bitcast", b.select(b.compare("icmp ne", back, x), odd, bits), "double")
 
 
 def _between_floats(b: Builder, form: Form, x: Register) -> Register:
     target, source = form.types
     rounding, ftz = form["rounding"] or "rn", form.has("ftz")
-    if source.bits == 8 or form.has("finite") or rounding == "rna":
+    if rounding == "rna":
         raise Unsupported(form.opcode)
     how = "" if rounding in ("rn", *_ROUNDS) else rounding
     value = _value(b, source, ftz, x)
@@ -114,6 +143,8 @@ def _between_floats(b: Builder, form: Form, x: Register) -> Register:
         value = saturated(b, value)
     if form.has("relu"):
         value = rectified(b, value)
+    if form.has("finite"):
+        value = limited(b, value, target.name)
     if target.name in _SHORT:
         return to_half(b, value, target.name, how)
     if target.name == "f64":
@@ -128,12 +159,13 @@ def _pack(b: Builder, form: Form, x: Register, y: Register | None = None) -> Reg
     name, source = form.type.name.removesuffix("x2"), form.types[1]
     if source.kind == "packed":
         return _bytes_to_halves(b, form, x) if name == "f16" else _halves_to_bytes(b, form, x)
-    if y is None or form.has("finite") and name not in BYTES:
+    if y is None:
         raise Unsupported(form.opcode)
 
     def one(value: Register) -> Register:
         wide = as_float(b, value)
         wide = rectified(b, wide) if form.has("relu") else wide
+        wide = limited(b, wide, name) if form.has("finite") and name not in BYTES else wide
         return to_byte(b, wide, name) if name in BYTES else to_half(b, wide, name, form["rounding"].removeprefix("rn"))
 
     return _bytes(b, one(y), one(x)) if name in BYTES else joined(b, one(y), one(x))
@@ -162,9 +194,8 @@ def _bytes_to_halves(b: Builder, form: Form, x: Register) -> Register:
 
 def _tensor_float(b: Builder, form: Form, x: Register) -> Register:
     rounding = form["rounding"]
-    if form.has("finite"):
-        raise Unsupported(form.opcode)
     value = rectified(b, as_float(b, x)) if form.has("relu") else as_float(b, x)
+    value = limited(b, value, "tf32") if form.has("finite") else value
     bits = rounded = as_bits(b, value)
     if rounding == "rna":
         rounded = b.binary("add", bits, const(0x1000, bits))
@@ -177,11 +208,11 @@ def _tensor_float(b: Builder, form: Form, x: Register) -> Register:
     return b.convert("bitcast", kept, "float")
 
 
-@emits("set", "int f16 bf16 f32")
+@emits("set", "int f16 bf16 f32 f16x2 bf16x2")
 def set_number(b: Builder, form: Form, x: Register, y: Register, *c: Register) -> Register:
     target, source = form.types[0], form.types[-1]
-    if source.kind == "packed" or target.kind == "packed":
-        raise Unsupported(form.opcode)
+    if source.kind == "packed":
+        return set_pair(b, form, x, y, *c)
     if source.kind == "float":
         flag = compare_floats(b, form, source.name, x, y)
     else:

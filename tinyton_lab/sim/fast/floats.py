@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tinyton_lab.llvm.text import Builder, Register
 from tinyton_lab.ptx import approximate
 from tinyton_lab.ptx.isa import Form
+from tinyton_lab.sim.fast.directed import rounded
 from tinyton_lab.sim.fast.emission import (
     Unsupported,
     Values,
@@ -28,11 +29,16 @@ Core = Callable[..., Register]
 
 
 def _directed(form: Form) -> str:
-    """The rounding where it is not to nearest; f64 has only that here."""
-    rounding = form["rounding"].removeprefix("rn")
-    if rounding and form.type.name == "f64":
-        raise Unsupported(form.opcode)
-    return rounding
+    """The rounding where it is not to nearest."""
+    return form["rounding"].removeprefix("rn")
+
+
+def _in_rounding(form: Form, op: str, nearest: Core, single: Core) -> Core:
+    """The core of an operation in the form's rounding: `single` is that of f32 where it is not to nearest."""
+    rounding = _directed(form)
+    if not rounding or form.type.name == "f32":
+        return single if rounding else nearest
+    return lambda b, *values: rounded(b, op, rounding, *values)
 
 
 def saturated(b: Builder, x: Register) -> Register:
@@ -229,7 +235,7 @@ def add(b: Builder, form: Form, x: Register, y: Register) -> Register:
         y = b.unary("fneg", y) if op == "fsub" else y
         return narrowed(b, _sum(b, _double(b, x), _double(b, y), rounding), rounding)
 
-    return _finished(b, form, directed if rounding else lambda b, x, y: b.binary(op, x, y), (x, y))
+    return _finished(b, form, _in_rounding(form, op, lambda b, x, y: b.binary(op, x, y), directed), (x, y))
 
 
 def _sum(b: Builder, x: Register, y: Register, rounding: str) -> Register:
@@ -251,7 +257,7 @@ def multiply(b: Builder, form: Form, x: Register, y: Register) -> Register:
         x, y = _double(b, x), _double(b, y)
         return narrowed(b, b.binary("fmul", x, y) if op == "fmul" else _quotient(b, x, y), rounding)
 
-    return _finished(b, form, directed if rounding else lambda b, x, y: b.binary(op, x, y), (x, y))
+    return _finished(b, form, _in_rounding(form, op, lambda b, x, y: b.binary(op, x, y), directed), (x, y))
 
 
 def _sticky(b: Builder, q: Register, residual: Register) -> Register:
@@ -280,7 +286,7 @@ def multiply_add(b: Builder, form: Form, x: Register, y: Register, z: Register) 
         return narrowed(b, _sum(b, product, _double(b, z), rounding), rounding)
 
     nearest: Core = lambda b, x, y, z: b.intrinsic("llvm.fma", x, y, z)  # noqa: E731
-    return _finished(b, form, directed if rounding else nearest, (x, y, z))
+    return _finished(b, form, _in_rounding(form, "fma", nearest, directed), (x, y, z))
 
 
 @emits("add sub", _HALVES)
@@ -413,8 +419,7 @@ _EXACT: dict[str, Core] = {"rcp": _one_over, "sqrt": _root, "rsqrt": _one_over_r
 def root(b: Builder, form: Form, x: Register) -> Register:
     core = _EXACT[form.row.mnemonic]
     if not form.has("approx"):
-        rounding = _directed(form)
-        return _finished(b, form, _directed_root(form.row.mnemonic, rounding) if rounding else core, (x,))
+        return _finished(b, form, _rounded_root(form, core), (x,))
     if form.type.name == "f32":
         return _through_double(b, form, core, x)
     high = const(0xFFFFFFFF00000000, x)
@@ -422,15 +427,19 @@ def root(b: Builder, form: Form, x: Register) -> Register:
     return b.binary("and", as_bits(b, result), high)
 
 
-def _directed_root(mnemonic: str, rounding: str) -> Core:
-    def core(b: Builder, x: Register) -> Register:
+def _rounded_root(form: Form, nearest: Core) -> Core:
+    rounding, inverse = _directed(form), form.row.mnemonic == "rcp"
+
+    def single(b: Builder, x: Register) -> Register:
         wide = _double(b, x)
-        if mnemonic == "rcp":
+        if inverse:
             return narrowed(b, _quotient(b, real(1.0, wide), wide), rounding)
         root = _root(b, wide)
         return narrowed(b, _sticky(b, root, b.binary("fsub", wide, b.binary("fmul", root, root))), rounding)
 
-    return core
+    if inverse and rounding and form.type.name == "f64":
+        return lambda b, x: rounded(b, "fdiv", rounding, real(1.0, x), x)
+    return _in_rounding(form, "sqrt", nearest, single)
 
 
 class _Lanes:
@@ -520,7 +529,7 @@ def compare(b: Builder, form: Form, x: Register, y: Register, *c: Register) -> V
     return combined(b, form, result, c), combined(b, form, inverted(b, result), c)
 
 
-def _pair_flags(b: Builder, form: Form, name: str, x: Register, y: Register, c: tuple[Register, ...]) -> list[Register]:
+def pair_flags(b: Builder, form: Form, name: str, x: Register, y: Register, c: tuple[Register, ...]) -> list[Register]:
     flags: list[Register] = []
     for place in (0, 16):
         parts = [resize(b, b.binary("lshr", value, const(place, value)), 16) for value in (x, y)]
@@ -530,4 +539,4 @@ def _pair_flags(b: Builder, form: Form, name: str, x: Register, y: Register, c: 
 
 @emits("setp", "f16x2 bf16x2")
 def compare_pairs(b: Builder, form: Form, x: Register, y: Register, *c: Register) -> Values:
-    return tuple(_pair_flags(b, form, form.type.name.removesuffix("x2"), x, y, c))
+    return tuple(pair_flags(b, form, form.type.name.removesuffix("x2"), x, y, c))

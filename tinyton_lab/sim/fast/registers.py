@@ -74,7 +74,8 @@ class Registers:
 
     def operands(self, step: Step) -> list[Register]:
         """All sources of a computing step, of one shape: scalars if all are, with constants left for emitters."""
-        values = [self.read(source, self.computes(source)) for source in step.sources]
+        signs = step.form.row.mnemonic == "copysign" or step.form.has("xorsign")  # which a NaN has, too
+        values = [self.read(source, self.computes(source) and not signs) for source in step.sources]
         if any(value.lanes for value in values):
             values = [self.spread(value) for value in values]
         return values
