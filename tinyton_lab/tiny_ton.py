@@ -42,6 +42,7 @@ __all__ = [
 
 constexpr = Constexpr
 builtin = of_dialect("tiny_ton")
+ALONE = "reduced before there were lanes"
 
 
 class LaneKernel(Kernel):
@@ -80,13 +81,18 @@ def num_programs(axis: Any = 0) -> TileValue:
 
 @builtin
 def arange(start: Any, end: Any) -> TileValue:
-    """The lane numbers ``start ... end - 1``. Raises TT2031 unless all ranges of a kernel have one length."""
+    """The lane numbers ``start ... end - 1``. Raises TT2031 unless all ranges of a kernel have one length.
+
+    The first one must come before the first reduction of a uniform value.
+    """
     first, last = static_int(start, "the start of a range"), static_int(end, "the end of a range")
     count = last - first
     lanes = shapes.arange(first, first + padded(count) if count > 0 else last)
     known: int = emitter().memory.setdefault("lanes", count)
     if known != count:
-        raise fault("TT2031", lanes=known, other=count)
+        raise fault("TT2031", before=f"an earlier one {known}", other=count)
+    if count != 1 and ALONE in emitter().memory:
+        raise fault("TT2031", before="a reduction before it took it for granted that there is one", other=count)
     return lanes
 
 
@@ -114,7 +120,9 @@ def among_lanes(test: TileValue | None, *varying: TileValue) -> TileValue | None
 def spread(value: Any) -> TileValue:
     """A value in every lane: uniform ones are repeated."""
     found = to_value(value)
-    lanes = emitter().memory.get("lanes", 1)
+    lanes = emitter().memory.get("lanes")
+    if lanes is None:
+        emitter().memory[ALONE], lanes = True, 1
     return found if found.shape or lanes == 1 else shapes.broadcast_to(found, (padded(lanes),))
 
 
@@ -185,7 +193,7 @@ def last_lane(value: TileValue, test: TileValue | None) -> tuple[TileValue, Tile
 # Shared memory
 @builtin
 def shared_store(idx: Any, val: Any, buffer_size: Any = None, mask: Any = None) -> None:
-    """Write slots of the program's shared memory, of 32 bits each; a uniform slot is written by the first lane."""
+    """Write slots of the program's shared memory, of 32 bits each. In one slot, the highest lane's value stays."""
     index, stored = to_value(idx), to_value(val)
     test = None if unwrap(mask) is None else semantic.truth(mask)
     if not index.shape and (stored.shape or (test is not None and test.shape)):

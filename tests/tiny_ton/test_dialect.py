@@ -103,6 +103,23 @@ def test_every_lane_counts_a_uniform_value(engine: str):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_lanes_are_known_before_they_count(engine: str):
+    @tt.jit
+    def late(out):
+        tt.store(out, tt.reduce_sum(2))
+        tt.store(out + tt.arange(0, 8), 1.0)
+
+    @tt.jit
+    def alone(out):
+        tt.store(out, tt.reduce_sum(2))
+
+    assert run(alone, engine)[0] == 2.0
+    with pytest.raises(TinytonError, match="TT2031") as caught:
+        run(late, engine)
+    assert "arange(0, 8)" in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_half_precision_sums_are_kept_in_single(engine: str):
     @tt.jit
     def kernel(out, x, BLOCK: tt.constexpr):

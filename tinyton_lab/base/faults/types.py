@@ -238,7 +238,7 @@ def pair(a, b):
     Fault(
         "TT2031",
         "Two lengths of lanes",
-        "this arange has {other} lanes, an earlier one {lanes}",
+        "this arange has {other} lanes, {before}",
         "use one length for all ranges of a kernel",
         "In tiny-ton's dialect arange numbers the lanes of a program, of which there are as many everywhere.",
         """
