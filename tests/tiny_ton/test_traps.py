@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import tinyton_lab.tiny_ton as tt
 from tinyton_lab.base.diagnostics import TinytonError
 
 ENGINES = ["interpreter", "eager", "cpu", "sim"]
+ROOT = Path(__file__).parents[2]
 
 
 def run(kernel: Any, engine: str, *args: Any, dtype: Any = np.float32, elements: int = 16) -> list[Any]:
@@ -280,3 +283,16 @@ def test_grids_of_three_axes(engine: str):
     out = np.zeros(12, np.float32)
     kernel[(2, 2, 3)](out, backend=engine)
     assert out.tolist() == [300 + at for at in range(12)]
+
+
+def test_the_table_of_traps_names_tests_that_exist():
+    page = (ROOT / "docs" / "tiny_ton.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", page, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 28))
+    for number, shown in rows:
+        file = "test_traps.py"
+        for named in re.findall(r"`([^`]+)`", shown):
+            place, _, test = named.rpartition("::")
+            file = place if place.endswith(".py") else file
+            path = ROOT / test if "/" in test else Path(__file__).parent / file
+            assert "/" in test or f"def {test}(" in path.read_text(encoding="utf-8"), f"row {number} names {test}"
