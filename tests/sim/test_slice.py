@@ -39,6 +39,11 @@ def test_registers_and_constants(x: np.ndarray):
     assert "p0[5] = 5.0" in repr(found)
 
 
+def test_registers_of_plain_bits_are_shown_as_what_reads_them(x: np.ndarray):
+    found = why(recorded("mov.b32 %r9, %f1; mov.b32 %f2, %r9; add.f32 %f9, %f2, 0f3F800000;", x), "p1", 5)
+    assert "%f2 lane 5 = 5.0  <- " in repr(found) and found.leaves()[0].value == 5.0
+
+
 @pytest.mark.parametrize(
     ("mode", "operand", "source"), [("bfly", "3", 6), ("up", "2", 3), ("down", "4", 9), ("idx", "30", 30)]
 )

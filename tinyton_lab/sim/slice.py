@@ -22,6 +22,7 @@ from tinyton_lab.sim.moments import Cause as Wanted
 from tinyton_lab.sim.moments import Memory, Moment, Register, Unknown, moment
 
 _SHOWN, _DEEP = 60, 40
+_FLOATS = {"f16": "<f2", "f32": "<f4", "f64": "<f8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,11 @@ class Cause:
     place: str
     causes: tuple[int, ...]
     ways: tuple[str, ...] = ()
+    type: str = ""
+    """The PTX type that a register was read as, where one is known: registers of plain bits do not tell."""
 
     def __str__(self) -> str:
-        value = "" if self.value is None else f" = {self.value}"
+        value = "" if self.value is None else f" = {_as_float(self.value, _FLOATS.get(self.type, ''))}"
         if self.step is None:
             return f"{self.name}{value}"
         where = f"  ({self.place})" if self.place else f"  (line {self.step.line})"
@@ -240,7 +243,8 @@ class _Tracer:
         source = self.recording.places.get(step.line, "")
         shown = f"{wanted.name} bytes {wanted.first}-{wanted.first + wanted.size - 1}" if wanted.size else wanted.name
         lanes = [wanted.lane, *(causes.address_lanes(now, follow) if now else ())]
-        return self._add(key, Cause(shown, wanted.lane, value, step, source, ()), self._ways(now, follow, lanes))
+        cause = Cause(shown, wanted.lane, value, step, source, (), type="" if wanted.size else wanted.type)
+        return self._add(key, cause, self._ways(now, follow, lanes))
 
     def _memory(self, wanted: Memory, reader: Cause) -> list[int]:
         step = reader.step
@@ -257,6 +261,9 @@ class _Tracer:
                 unwritten[self._place_name(wanted.name, byte)] = None
         alone = len(writers) + len(unwritten) == 1
         value = reader.value if alone and wanted.carried else None
+        argument = self.arguments.get(wanted.name)
+        if argument is not None and np.dtype(argument.dtype).itemsize == wanted.size:
+            value = _as_float(value, argument.dtype)
         found = [self._leaf(place, value) for place in unwritten]
         dtype = _dtype_of(reader.value, wanted.size)
         spans = [(writer, places[0], places[-1] - places[0] + 1) for writer, places in writers.items()]
@@ -305,6 +312,14 @@ def _renumbered(cause: Cause, numbers: dict[int, int]) -> Cause:
     """Without the causes that were not kept."""
     kept = [(numbers[n], way) for n, way in zip(cause.causes, cause.ways) if n in numbers]
     return replace(cause, causes=tuple(n for n, _ in kept), ways=tuple(way for _, way in kept))
+
+
+def _as_float(value: Any, dtype: str) -> Any:
+    """The bits of a float as the number that they are; any other value as it is."""
+    if not isinstance(value, int) or not dtype or np.dtype(dtype).kind != "f" or value < 0:
+        return value
+    bits = np.dtype(dtype).itemsize
+    return np.array(value, f"<u{bits}").view(dtype).item() if value >> 8 * bits == 0 else value
 
 
 def _dtype_of(value: Any, size: int) -> str:
