@@ -153,3 +153,27 @@ def test_a_nan_has_the_sign_of_the_canonical_one():
     trace, fast = both(f"""{WORD} ld.global.f32 %f1, [%d1]; mov.f32 %f2, 0fFFC00001; neg.f32 %f4, %f1;
     add.f32 %f3, %f2, %f1; max.ftz.xorsign.abs.f32 %f5, %f3, %f4; st.global.f32 [%d1], %f5;""")
     assert (trace == fast).all()
+
+
+TABLES = {
+    "divergent": """t: .branchtargets A, B, C; min.u32 %r1, %r1, 2; brx.idx %r1, t;
+    A: add.u32 %r3, %r3, 1; B: add.u32 %r3, %r3, 10; bra J; C: add.u32 %r3, %r3, 7; J:""",
+    "guarded": """t: .branchtargets A, B, A; and.b32 %r1, %r0, 1; setp.lt.u32 %p1, %r0, 20; @%p1 brx.idx %r1, t;
+    add.u32 %r3, %r3, 1000; A: add.u32 %r3, %r3, 100; B: add.u32 %r3, %r3, 10;""",
+    "one entry": "t: .branchtargets A; setp.lt.u32 %p1, %r0, 20; @!%p1 brx.idx 0, t; add.u32 %r3, %r3, 1; A:",
+    "in a loop": """t: .branchtargets A, B, C, D; mov.u32 %r2, %r0; mov.u32 %r4, 0;
+    L: and.b32 %r1, %r2, 3; brx.idx %r1, t;
+    A: add.u32 %r3, %r3, 1; bra J; B: add.u32 %r3, %r3, 10; C: add.u32 %r3, %r3, 100; bra J; D: mul.lo.u32 %r3, %r3, 3;
+    J: shr.u32 %r2, %r2, 1; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 5; @%p1 bra L;""",
+    "uniform": """t: .branchtargets A, B, A; mov.u32 %r4, 0;
+    L: brx.idx %r4, t; A: add.u32 %r3, %r3, 1; B: mul.lo.u32 %r3, %r3, 3;
+    add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 3; @%p1 bra L;""",
+    "to the end": "t: .branchtargets A, X, X, A; brx.idx %r1, t; X: exit; A: mov.u32 %r3, 77;",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_branch_tables(name: str):
+    trace, fast = both(f"""{WORD} and.b32 %r1, %r0, 3; mov.u32 %r3, 5; st.global.u32 [%d1], %r3; {TABLES[name]}
+    st.global.u32 [%d1], %r3;""")
+    assert (trace == fast).all() and (trace != 0).all()

@@ -343,6 +343,8 @@ class _Writer:
         if node.branch is None:
             raise RuntimeError("fast engine: this node does not branch")
         condition = r.read(node.branch)
+        if node.case is not None:
+            condition = b.compare("icmp eq", condition, const(node.case, condition))
         if not condition.lanes:
             self.uniform_branch(node, condition)
             return

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tinyton_lab.ptx.cfg import Block, post_dominators
 from tinyton_lab.ptx.types import TYPES
-from tinyton_lab.sim.control import Branch, Jump, Leave
+from tinyton_lab.sim.control import Branch, Jump, Leave, Switch
 from tinyton_lab.sim.fast.emission import Unsupported
 from tinyton_lab.sim.fast.steps import Reader, Source, Step
 from tinyton_lab.sim.program import Program, Routine
@@ -24,14 +24,16 @@ MOST_NODES = 60_000
 class Node:
     """Mutable while planned: `steps`, then `ending`. `collective` is the instruction between lanes that comes first.
 
-    `taken` and `follow` are node numbers (-1: none). A `branch` register decides between them, `leaves` ends the lanes
-    for which it holds (all without one), `barrier` makes them wait before `follow`.
+    `taken` and `follow` are node numbers (-1: none). A `branch` register decides between them: a predicate, or a number
+    that is compared with `case`. `leaves` ends the lanes for which it holds (all without one), `barrier` makes them
+    wait before `follow`.
     """
 
     number: int
     collective: Step | None = None
     steps: list[Step] = field(default_factory=list[Step])
     branch: Source | None = None
+    case: int | None = None
     taken: int = -1
     follow: int = -1
     leaves: bool = False
@@ -86,6 +88,7 @@ def _nodes(program: Program, routine: Routine) -> list[Node]:
     nodes: list[Node] = []
     first_of: dict[int, int] = {}
     endings: list[tuple[Node, Block]] = []
+    chains: list[tuple[list[Node], Step, Block]] = []
     for block in routine.blocks:
         first_of[block.index] = len(nodes)
         node = Node(len(nodes))
@@ -102,12 +105,50 @@ def _nodes(program: Program, routine: Routine) -> list[Node]:
                 node.collective = step
             elif step.effect == "barrier":
                 node.barrier = step
+            elif step.effect == "branch_table":
+                chains.append((_chain(nodes, node, step, program, routine, block), step, block))
             elif step.effect not in ("branch", "return", "exit", "nothing", "copy_commit", "copy_wait", "warp_barrier"):
                 node.steps.append(step)
         endings.append((node, block))
+    first_nodes = {routine.first_block + block: number for block, number in first_of.items()}
+    for chain, step, block in chains:
+        _choose(chain, step, _switch(program, routine, block), first_nodes)
     for node, block in endings:
-        _end(node, program, routine, block, first_of)
+        if not any(node is chain[0] for chain, _, _ in chains):
+            _end(node, program, routine, block, first_of)
     return nodes
+
+
+def _switch(program: Program, routine: Routine, block: Block) -> Switch:
+    found = program.code[routine.first_block + block.index].terminator
+    if not isinstance(found, Switch):
+        raise RuntimeError("fast engine: a branch table that does not branch")
+    return found
+
+
+def _chain(nodes: list[Node], node: Node, step: Step, program: Program, routine: Routine, block: Block) -> list[Node]:
+    """The nodes that ask for the entries of a branch table, one after the other; the last entry needs no question."""
+    questions = len(_switch(program, routine, block).targets) - 1 + (step.guard is not None)
+    more = [Node(len(nodes) + n, line=step.instruction.line) for n in range(questions - 1)]
+    nodes += more
+    return [node, *more]
+
+
+def _choose(chain: list[Node], step: Step, switch: Switch, first_of: dict[int, int]) -> None:
+    """Let a chain of nodes find the entry of an index. What no entry has goes where the last one goes."""
+    targets = [first_of[target] for target in switch.targets]
+    ways: list[tuple[Source, int | None, int]] = [(step.sources[0], n, to) for n, to in enumerate(targets[:-1])]
+    if step.guard is not None:
+        guard = step.guard
+        past = Source(guard.type, guard.register, inverted=not guard.inverted)
+        ways.insert(0, (past, None, first_of[switch.follow]))
+    if not ways:
+        chain[0].follow = targets[0]
+    for node, following, (register, case, target) in zip(chain, [*chain[1:], None], ways):
+        node.branch, node.case, node.taken = register, case, target
+        node.follow = targets[-1] if following is None else following.number
+        if node.taken == node.follow:
+            node.branch = None
 
 
 def _end(node: Node, program: Program, routine: Routine, block: Block, first_of: dict[int, int]) -> None:
@@ -135,7 +176,7 @@ def _skip_exits(nodes: list[Node]) -> None:
     """A branch to nothing but an exit ends its lanes on the spot: then nobody waits for them."""
     bare = {n.number for n in nodes if n.leaves and not n.steps and n.branch is None and n.collective is None}
     for node in nodes:
-        if node.branch is None or node.leaves:
+        if node.branch is None or node.leaves or node.case is not None:
             continue
         if node.taken in bare and node.follow not in bare:
             node.leaves, node.taken = True, -1

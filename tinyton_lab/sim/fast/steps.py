@@ -253,6 +253,10 @@ def _nothing(reader: Reader, instruction: Instruction, form: Form, names: Names,
     return Step(instruction, form, (), (), guard)
 
 
+def _branch_table(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    return Step(instruction, form, (reader.source(names, instruction.operands[0], TYPES["u32"]),), (), guard)
+
+
 def _items(operand: Operand) -> tuple[Operand, ...]:
     return operand.items if isinstance(operand, Vector) else (operand,)
 
@@ -312,6 +316,7 @@ _READERS = {
     "convert_address": _address,
     "test_address": _address,
     "branch": _nothing,
+    "branch_table": _branch_table,
     "return": _nothing,
     "exit": _nothing,
     "nothing": _nothing,
