@@ -128,12 +128,12 @@ def test_what_it_lacks_runs_on_the_trace_engine():
     assert launch.engine == "trace" and "metrics" in launch.remark
 
 
-def both(body: str) -> list[np.ndarray]:
+def both(body: str, before: str = "") -> list[np.ndarray]:
     """What each engine leaves of 32 words."""
     found: list[np.ndarray] = []
     for engine in ("trace", "fast"):
         out = np.arange(32, dtype=np.uint32) * 0x0CCCCCCC
-        launch = load(kernel(body, 1)).launch("k", 1, 32, [out], engine=engine)
+        launch = load(kernel(body, 1, before=before)).launch("k", 1, 32, [out], engine=engine)
         assert launch.engine == engine, launch.remark
         found.append(out)
     return found
@@ -177,3 +177,68 @@ def test_branch_tables(name: str):
     trace, fast = both(f"""{WORD} and.b32 %r1, %r0, 3; mov.u32 %r3, 5; st.global.u32 [%d1], %r3; {TABLES[name]}
     st.global.u32 [%d1], %r3;""")
     assert (trace == fast).all() and (trace != 0).all()
+
+
+FUNCTIONS = """
+.func (.param .b32 result) power(.param .b32 value)
+{
+    .reg .b32 %a<4>; .reg .pred %p;
+    ld.param.u32 %a1, [value]; mov.u32 %a2, 1; setp.gt.u32 %p, %a1, 10; st.param.u32 [result], %a2; @%p ret;
+    L: mul.lo.u32 %a2, %a2, 3; sub.u32 %a1, %a1, 1; setp.gt.s32 %p, %a1, 0; @%p bra L;
+    st.param.u32 [result], %a2; ret;
+}
+.func (.param .b32 result) both(.param .align 8 .b8 pair[8])
+{
+    .reg .b32 %a<4>;
+    ld.param.v2.u32 {%a1, %a2}, [pair];
+    { .param .b32 value; .param .b32 got; st.param.b32 [value], %a1; call (got), power, (value);
+    ld.param.b32 %a1, [got]; }
+    { .param .b32 value; .param .b32 got; st.param.b32 [value], %a2; call (got), power, (value);
+    ld.param.b32 %a2, [got]; }
+    sub.u32 %a1, %a1, %a2; st.param.u32 [result], %a1; ret;
+}
+.func nothing() { ret; }
+.func quits(.param .b32 value)
+{ .reg .b32 %a; .reg .pred %p; ld.param.u32 %a, [value]; setp.eq.u32 %p, %a, 5; @%p exit; ret; }
+"""
+POWER = "{{ .param .b32 a; .param .b32 got; st.param.b32 [a], {}; call (got), power, (a); ld.param.b32 {}, [got]; }}"
+CALLS = {
+    "once": POWER.format("%r0", "%r2"),
+    "twice": f"""{POWER.format("%r0", "%r2")} and.b32 %r3, %r2, 15; {POWER.format("%r3", "%r4")}
+    add.u32 %r2, %r2, %r4;""",
+    "nested": """{ .param .align 8 .b8 a[8]; .param .b32 got; xor.b32 %r3, %r0, 3; st.param.u32 [a], %r0;
+    st.param.u32 [a+4], %r3; call (got), both, (a); ld.param.u32 %r2, [got]; }""",
+    "on both sides": f"""setp.lt.u32 %p1, %r0, 9; @%p1 bra S; {POWER.format("%r0", "%r2")} bra E;
+    S: add.u32 %r3, %r0, 3; {POWER.format("%r3", "%r2")} E:""",
+    "guarded": """{ .param .b32 a; .param .b32 got; and.b32 %r3, %r0, 1; setp.eq.u32 %p1, %r3, 0; st.param.b32 [a], %r0;
+    st.param.b32 [got], %r0; @%p1 call (got), power, (a); ld.param.b32 %r2, [got]; }""",
+    "in a loop": f"""mov.u32 %r5, 0; L: add.u32 %r3, %r0, %r5; {POWER.format("%r3", "%r6")} add.u32 %r2, %r2, %r6;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 6; @%p2 bra L;""",
+    "without results": "call nothing, (); { .param .b32 a; st.param.b32 [a], %r0; call quits, (a); } mov.u32 %r2, 77;",
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name: str):
+    trace, fast = both(f"{WORD} mov.u32 %r2, 5; {CALLS[name]} st.global.u32 [%d1], %r2;", FUNCTIONS)
+    assert (trace == fast).all()
+
+
+def test_only_lanes_that_the_guard_admits_are_called():
+    trace, _ = both(f"{WORD} mov.u32 %r2, 5; {CALLS['guarded']} st.global.u32 [%d1], %r2;", FUNCTIONS)
+    assert trace.tolist() == [n if n % 2 else 3 ** max(n, 1) if n <= 10 else 1 for n in range(32)]
+
+
+RECURSIVE = """.func down(.param .b32 value)
+{
+    .reg .b32 %a; .reg .pred %p; .param .b32 next;
+    ld.param.u32 %a, [value]; setp.eq.u32 %p, %a, 0; @%p ret;
+    sub.u32 %a, %a, 1; st.param.b32 [next], %a; call down, (next); ret;
+}
+"""
+
+
+def test_what_has_no_code_runs_on_the_trace_engine():
+    body = "{ .param .b32 a; st.param.b32 [a], %r0; call down, (a); }"
+    launch = load(kernel(body, 1, before=RECURSIVE)).launch("k", 1, 32, [np.zeros(4)], engine="fast")
+    assert launch.engine == "trace" and "recursive calls" in launch.remark

@@ -241,7 +241,16 @@ class Machine:
                 return depth, terminator.follow
             if number < count:
                 self.put((depth, terminator.follow), *self.without(mask, going, count - number))
-                mask, count = going, number
+                place = self.act(terminator, depth, going, number)
+                if place is not None:
+                    self.put(place, going, number)
+                return None
+        return self.act(terminator, depth, mask, count)
+
+    def act(
+        self, terminator: Barrier | ClusterBarrier | Leave | Switch | Call, depth: int, mask: Array | None, count: int
+    ) -> Place | None:
+        """`leave` for the lanes that a guard admits."""
         if isinstance(terminator, Barrier):
             return self.barrier(terminator, depth, mask, count)
         if isinstance(terminator, ClusterBarrier):

@@ -20,11 +20,12 @@ from tinyton_lab.sim.fast.context import (
     Fault,
     Slot,
 )
+from tinyton_lab.sim.fast.cutting import Node
 from tinyton_lab.sim.fast.emission import Unsupported, const, emitter_of, inverted
 from tinyton_lab.sim.fast.exchanges import EXCHANGES
 from tinyton_lab.sim.fast.matrices import load_rows, matrix, store_rows
 from tinyton_lab.sim.fast.memory import NOTE
-from tinyton_lab.sim.fast.plan import Node, Plan
+from tinyton_lab.sim.fast.plan import Plan
 from tinyton_lab.sim.fast.registers import MASK, Registers
 from tinyton_lab.sim.fast.steps import Source, Step, Target
 

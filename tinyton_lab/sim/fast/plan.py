@@ -1,76 +1,37 @@
-"""One entry cut for code generation: nodes, what is uniform, what diverges, what lives where. Emits nothing.
-
-A node is a run of instructions that ends where lanes may part or wait; an instruction between lanes begins one.
-"""
+"""One entry planned for code generation: what is uniform, what diverges, what lives where. Emits nothing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tinyton_lab.ptx.cfg import Block, post_dominators
-from tinyton_lab.ptx.types import TYPES
-from tinyton_lab.sim.control import Branch, Jump, Leave, Switch
+from tinyton_lab.ptx.types import PtxType
+from tinyton_lab.sim.fast.cutting import COLLECTIVE, Node, cut
 from tinyton_lab.sim.fast.emission import Unsupported
-from tinyton_lab.sim.fast.steps import Reader, Source, Step
-from tinyton_lab.sim.program import Program, Routine
+from tinyton_lab.sim.fast.steps import Source, Step
+from tinyton_lab.sim.program import Program
 
-COLLECTIVE = ("warp", "matrix", "matrix_load", "matrix_store")
 _NEWS = ("volatile", "relaxed", "acquire")
 _LANE_SPECIALS = ("%tid.x", "%tid.y", "%tid.z", "%laneid", "%stack")
-MOST_NODES = 60_000
-
-
-@dataclass(slots=True)
-class Node:
-    """Mutable while planned: `steps`, then `ending`. `collective` is the instruction between lanes that comes first.
-
-    `taken` and `follow` are node numbers (-1: none). A `branch` register decides between them: a predicate, or a number
-    that is compared with `case`. `leaves` ends the lanes for which it holds (all without one), `barrier` makes them
-    wait before `follow`.
-    """
-
-    number: int
-    collective: Step | None = None
-    steps: list[Step] = field(default_factory=list[Step])
-    branch: Source | None = None
-    case: int | None = None
-    taken: int = -1
-    follow: int = -1
-    leaves: bool = False
-    barrier: Step | None = None
-    line: int = 1
-    divergent: bool = False
-    live: frozenset[int] = frozenset()
-    blended: frozenset[int] = frozenset()
-
-    @property
-    def successors(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(n for n in (self.follow, self.taken) if n >= 0))
-
-    def every(self) -> list[Step]:
-        """All instructions, the ending included."""
-        first = [self.collective] if self.collective else []
-        return [*first, *self.steps, *([self.barrier] if self.barrier else [])]
 
 
 @dataclass(slots=True)
 class Plan:
-    """Mutable while planned: the nodes of an entry in program order, and the registers that are one value per warp."""
+    """Mutable while planned: the nodes of an entry in program order, and the types of all registers.
+
+    `uniform` registers are one value per warp, `lazy` ones are written by f32 arithmetic only.
+    """
 
     program: Program
     nodes: list[Node]
+    types: list[PtxType]
     uniform: frozenset[int] = frozenset()
     lazy: frozenset[int] = frozenset()
 
 
 def plan(program: Program) -> Plan:
     """Plan the entry of a program; raises Unsupported for what only the trace engine runs."""
-    if len(program.routines) > 1 and program.sites:
-        raise Unsupported("calls of functions")
-    routine = program.routines[program.entry.name]
-    found = Plan(program, _nodes(program, routine))
-    if len(found.nodes) > MOST_NODES:
-        raise Unsupported("so many blocks")
+    found = Plan(program, *cut(program))
     _skip_exits(found.nodes)
     _refuse_waits(found.nodes)
     _liveness(found.nodes)
@@ -80,96 +41,6 @@ def plan(program: Program) -> Plan:
     _find_blends(found.nodes)
     found.lazy = _lazy(found)
     return found
-
-
-# Cutting.
-def _nodes(program: Program, routine: Routine) -> list[Node]:
-    reader = Reader(program, routine)
-    nodes: list[Node] = []
-    first_of: dict[int, int] = {}
-    endings: list[tuple[Node, Block]] = []
-    chains: list[tuple[list[Node], Step, Block]] = []
-    for block in routine.blocks:
-        first_of[block.index] = len(nodes)
-        node = Node(len(nodes))
-        nodes.append(node)
-        for index in range(block.first, block.last):
-            instruction = routine.flat.instructions[index]
-            step = reader.step(instruction, routine.flat.scopes[index])
-            node.line = node.line if node.steps or node.collective else instruction.line
-            if step.effect in COLLECTIVE:
-                if node.steps or node.collective:
-                    node.follow = len(nodes)
-                    node = Node(len(nodes), line=instruction.line)
-                    nodes.append(node)
-                node.collective = step
-            elif step.effect == "barrier":
-                node.barrier = step
-            elif step.effect == "branch_table":
-                chains.append((_chain(nodes, node, step, program, routine, block), step, block))
-            elif step.effect not in ("branch", "return", "exit", "nothing", "copy_commit", "copy_wait", "warp_barrier"):
-                node.steps.append(step)
-        endings.append((node, block))
-    first_nodes = {routine.first_block + block: number for block, number in first_of.items()}
-    for chain, step, block in chains:
-        _choose(chain, step, _switch(program, routine, block), first_nodes)
-    for node, block in endings:
-        if not any(node is chain[0] for chain, _, _ in chains):
-            _end(node, program, routine, block, first_of)
-    return nodes
-
-
-def _switch(program: Program, routine: Routine, block: Block) -> Switch:
-    found = program.code[routine.first_block + block.index].terminator
-    if not isinstance(found, Switch):
-        raise RuntimeError("fast engine: a branch table that does not branch")
-    return found
-
-
-def _chain(nodes: list[Node], node: Node, step: Step, program: Program, routine: Routine, block: Block) -> list[Node]:
-    """The nodes that ask for the entries of a branch table, one after the other; the last entry needs no question."""
-    questions = len(_switch(program, routine, block).targets) - 1 + (step.guard is not None)
-    more = [Node(len(nodes) + n, line=step.instruction.line) for n in range(questions - 1)]
-    nodes += more
-    return [node, *more]
-
-
-def _choose(chain: list[Node], step: Step, switch: Switch, first_of: dict[int, int]) -> None:
-    """Let a chain of nodes find the entry of an index. What no entry has goes where the last one goes."""
-    targets = [first_of[target] for target in switch.targets]
-    ways: list[tuple[Source, int | None, int]] = [(step.sources[0], n, to) for n, to in enumerate(targets[:-1])]
-    if step.guard is not None:
-        guard = step.guard
-        past = Source(guard.type, guard.register, inverted=not guard.inverted)
-        ways.insert(0, (past, None, first_of[switch.follow]))
-    if not ways:
-        chain[0].follow = targets[0]
-    for node, following, (register, case, target) in zip(chain, [*chain[1:], None], ways):
-        node.branch, node.case, node.taken = register, case, target
-        node.follow = targets[-1] if following is None else following.number
-        if node.taken == node.follow:
-            node.branch = None
-
-
-def _end(node: Node, program: Program, routine: Routine, block: Block, first_of: dict[int, int]) -> None:
-    """Where a block's last node goes, as the trace engine's terminator says."""
-    terminator, base = program.code[routine.first_block + block.index].terminator, routine.first_block
-    if isinstance(terminator, Jump):
-        node.follow = first_of[terminator.target - base]
-    elif isinstance(terminator, Branch):
-        node.branch = Source(TYPES["pred"], terminator.register, inverted=terminator.negated)
-        node.taken, node.follow = first_of[terminator.taken - base], first_of[terminator.follow - base]
-    elif isinstance(terminator, Leave):
-        node.leaves = True
-        if terminator.guard is not None:
-            node.branch = Source(TYPES["pred"], terminator.guard[0], inverted=terminator.guard[1])
-            node.follow = first_of[terminator.follow - base]
-    elif node.barrier is not None:
-        if node.barrier.guard is not None:
-            raise Unsupported("a guarded barrier")
-        node.follow = first_of[block.successors[0]]
-    else:
-        raise Unsupported("this way of ending a block")
 
 
 def _skip_exits(nodes: list[Node]) -> None:
@@ -261,7 +132,7 @@ def _diverge(found: Plan) -> None:
                 for member in _region(nodes, node, joins[node.number]):
                     changed |= not nodes[member].divergent
                     nodes[member].divergent = True
-    found.uniform = frozenset(range(len(found.program.register_types))) - various
+    found.uniform = frozenset(range(len(found.types))) - various
 
 
 def _varies(step: Step, various: set[int]) -> bool:
@@ -312,7 +183,7 @@ def _find_blends(nodes: list[Node]) -> None:
 
 def _lazy(found: Plan) -> frozenset[int]:
     """Registers that only f32 arithmetic writes."""
-    types, other, seen = found.program.register_types, set[int](), set[int]()
+    types, other, seen = found.types, set[int](), set[int]()
     for node in found.nodes:
         for step in node.every():
             for target in step.targets:

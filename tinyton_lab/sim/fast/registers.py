@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tinyton_lab.llvm.text import Builder, Register, vector
 from tinyton_lab.sim.fast.context import LANES
+from tinyton_lab.sim.fast.cutting import Node
 from tinyton_lab.sim.fast.emission import as_bits, as_float, canonical, const, inverted, resize, width
-from tinyton_lab.sim.fast.plan import Node, Plan
+from tinyton_lab.sim.fast.plan import Plan
 from tinyton_lab.sim.fast.steps import Source, Step, Target
 
 MASK = vector("i1", LANES)
@@ -19,7 +20,7 @@ class Registers:
 
     def __init__(self, b: Builder, plan: Plan) -> None:
         self.b, self.plan = b, plan
-        self.types = plan.program.register_types
+        self.types = plan.types
         self.lazy = plan.lazy
         self.node: Node = plan.nodes[0]
         self.mask = Register("", MASK)

@@ -80,18 +80,88 @@ class Step:
         return (target.register for target in self.targets if target is not None)
 
 
-class Reader:
-    """Mutable: resolves the operands of one routine. The trace engine's lowering has checked them all before."""
+class Passed:
+    """Mutable: registers that stand for the bytes of ``.param`` variables of calls; `types` are those of all registers.
 
-    def __init__(self, program: Program, routine: Routine) -> None:
-        self.program, self.routine = program, routine
+    Each offset is one register: who stores a variable and who reads it must cut it alike.
+    """
+
+    def __init__(self, types: list[PtxType]) -> None:
+        self.types = types
+        self.registers: dict[str, dict[int, int]] = {}
+
+    def register(self, variable: str, offset: int, bits: int) -> int:
+        """The register of `bits` bits at a byte offset of a variable. Raises Unsupported where others overlap it."""
+        here = self.registers.setdefault(variable, {})
+        if offset not in here:
+            here[offset] = len(self.types)
+            self.types.append(TYPES[f"b{bits}"])
+        found = here[offset]
+        last = offset + bits // 8
+        if self.types[found].bits != bits or any(
+            start < last and offset < start + self.types[n].bits // 8 for start, n in here.items() if n != found
+        ):
+            raise Unsupported("a .param variable that is read in other parts than it was stored in")
+        return found
+
+
+class Reader:
+    """Mutable: resolves the operands of one routine. The trace engine's lowering has checked them all before.
+
+    A routine that is called several times is read anew for each call: `instance` numbers them, and `given` names the
+    caller's variables behind its parameters and results.
+    """
+
+    def __init__(
+        self, program: Program, routine: Routine, passed: Passed, instance: int, given: dict[str, str]
+    ) -> None:
+        self.program, self.routine, self.passed, self.instance, self.given = program, routine, passed, instance, given
+
+    def steps(self, instruction: Instruction, names: Names) -> list[Step]:
+        """An instruction as steps: one, but for accesses of what calls pass, which are moves, one for each element."""
+        kind, _, modifiers = instruction.opcode.partition(".")
+        if kind not in ("ld", "st") or not modifiers.startswith("param"):
+            return [self.step(instruction, names)]
+        address, items = instruction.operands if kind == "st" else instruction.operands[::-1]
+        base = address.base if isinstance(address, Address) else None
+        if not isinstance(address, Address) or not isinstance(base, Name) or self.known(names, base.text):
+            return [self.step(instruction, names)]
+        form, guard = resolve(instruction.opcode), self.guard(instruction, names)
+        key, move = self.passed_key(names, base.text), resolve("mov.b64")
+        found: list[Step] = []
+        for number, item in enumerate(_items(items)):
+            offset = address.offset + base.offset + number * form.type.bytes
+            slot = self.passed.register(key, offset, form.type.bits)
+            if kind == "st":
+                source, target = self.source(names, item, TYPES[f"b{form.type.bits}"]), Target(slot, form.type)
+                found.append(Step(instruction, move, (source,), (target,), guard))
+            else:
+                loaded = self.target(names, item, form.type)
+                found.append(Step(instruction, move, (Source(TYPES[f"b{form.type.bits}"], slot),), (loaded,), guard))
+        return found
+
+    def known(self, names: Names, name: str) -> bool:
+        """Whether a name is a parameter of the entry."""
+        found = names.lookup(name)
+        entry = self.routine.function is self.program.entry
+        return found is None or entry and name in self.program.parameter_offsets and found[0].number == 1
+
+    def passed_key(self, names: Names, name: str) -> str:
+        """What a ``.param`` variable is known by: the caller's name for a parameter."""
+        found = names.lookup(name)
+        if found is None or found[1].space != "param" or self.known(names, name):
+            raise Unsupported(f"the parameter {name} of a call")
+        if name in self.given and found[0].number == self.routine.flat.outer.number:
+            return self.given[name]
+        return f"{self.instance}:{found[0].number}:{name}"
+
+    def guard(self, instruction: Instruction, names: Names) -> Source | None:
+        if not instruction.guard:
+            return None
+        return Source(TYPES["pred"], self.register(names, instruction.guard), inverted=instruction.negated)
 
     def step(self, instruction: Instruction, names: Names) -> Step:
-        form = resolve(instruction.opcode)
-        guard = None
-        if instruction.guard:
-            register = self.register(names, instruction.guard)
-            guard = Source(TYPES["pred"], register, inverted=instruction.negated)
+        form, guard = resolve(instruction.opcode), self.guard(instruction, names)
         found = _READERS.get(form.row.effect)
         if found is None:
             raise Unsupported(form.opcode)
@@ -165,11 +235,8 @@ class Reader:
             width = self.program.register_types[register].bits
             return Place(space, Source(TYPES[f"b{width}"], register), offset + base.offset)
         found = names.lookup(base.text)
-        entry = self.routine.function is self.program.entry
-        if found is not None and found[1].space == "param":
-            known = entry and base.text in self.program.parameter_offsets and found[0].number == 1
-            if not known:
-                raise Unsupported("a .param variable of a call")
+        if found is not None and found[1].space == "param" and not self.known(names, base.text):
+            raise Unsupported("the address of a .param variable of a call")
         symbol = self.program.symbol(self.routine, names, base.text)
         if symbol is None:
             raise Unsupported(f"address of {base.text}")
@@ -317,6 +384,7 @@ _READERS = {
     "test_address": _address,
     "branch": _nothing,
     "branch_table": _branch_table,
+    "call": _nothing,
     "return": _nothing,
     "exit": _nothing,
     "nothing": _nothing,
