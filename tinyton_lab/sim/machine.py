@@ -241,9 +241,9 @@ class Machine:
                 return depth, terminator.follow
             if number < count:
                 self.put((depth, terminator.follow), *self.without(mask, going, count - number))
-                place = self.act(terminator, depth, going, number)
-                if place is not None:
-                    self.put(place, going, number)
+                onward = self.act(terminator, depth, going, number)
+                if onward is not None:
+                    self.put(onward, going, number)
                 return None
         return self.act(terminator, depth, mask, count)
 
