@@ -65,7 +65,7 @@ button.link { color: var(--tt-accent); padding: 0 4px; min-height: 24px; } butto
 .fate { flex: none; width: 14px; color: var(--tt-quiet); font-size: 9px; user-select: none; }
 .row.hovered { background: var(--tt-hover); } .row.kin { background: var(--tt-kin); } .row.selected { background: var(--tt-select); }
 .row.kin .thread, .row.hovered .thread, .row.selected .thread { opacity: 1; }
-.tt:focus-within .listing.focused .row.cursor { box-shadow: inset 0 0 0 1px var(--tt-accent); }
+.tt:focus-within .listing.focused .row.cursor, .trace .row.cursor { box-shadow: inset 0 0 0 1px var(--tt-accent); }
 .row.found .code { text-decoration: underline; text-decoration-color: var(--tt-warn); text-decoration-thickness: 2px; text-underline-offset: 3px; }
 .code .exact { background: var(--tt-select); border-radius: 2px; } .code .near:not(.exact) { background: var(--tt-hover); }
 .comment { color: var(--tt-comment); } .keyword { color: var(--tt-keyword); } .number { color: var(--tt-number); } .name { color: var(--tt-name); } .type { color: var(--tt-type); } .string { color: var(--tt-string); }

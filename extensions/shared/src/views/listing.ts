@@ -34,6 +34,7 @@ export function listing(context: Context, options: Options): Listing {
   let cursor = 0;
   let drawn: HTMLElement[] = [];
   let last: { focused: boolean; search: string; lit: Lit } | undefined;
+  let awaited = false;
 
   const draw = (): void => {
     const stage = model.stages[shown];
@@ -51,6 +52,13 @@ export function listing(context: Context, options: Options): Listing {
     if (!last) return;
     for (const node of drawn) lightRow(model, model.stages[shown], node, last.lit, last.search, cursor, last.focused);
   };
+  // A listing that is not laid out yet has no height to scroll in: the line is shown as soon as it has.
+  const show = (): void => {
+    if (!awaited || !element.clientHeight) return;
+    awaited = false;
+    reveal(element, cursor);
+  };
+  new ResizeObserver(show).observe(element);
   element.addEventListener("scroll", () => {
     if (model.stages[shown].lines.length > DRAWN_AT_ONCE) {
       draw();
@@ -76,11 +84,11 @@ export function listing(context: Context, options: Options): Listing {
         first = -1;
         element.scrollTop = 0;
       }
-      const moved = changed || line !== cursor;
+      awaited ||= changed || line !== cursor;
       cursor = line;
       last = { focused, search, lit };
       draw();
-      if (moved) reveal(element, line);
+      show();
       light();
       element.classList.toggle("focused", focused);
     },
