@@ -242,3 +242,51 @@ def test_what_has_no_code_runs_on_the_trace_engine():
     body = "{ .param .b32 a; st.param.b32 [a], %r0; call down, (a); }"
     launch = load(kernel(body, 1, before=RECURSIVE)).launch("k", 1, 32, [np.zeros(4)], engine="fast")
     assert launch.engine == "trace" and "recursive calls" in launch.remark
+
+
+LOCK = """setp.ne.u32 %p1, %r0, 0; @%p1 bra DONE;
+AGAIN: atom.global.cas.b32 %r1, [%d0], 0, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra AGAIN;
+ld.global.u32 %r2, [%d0+4]; add.u32 %r2, %r2, 1; st.global.u32 [%d0+4], %r2; membar.gl;
+atom.global.exch.b32 %r1, [%d0], 0; DONE:"""
+
+
+def test_locks_are_free_where_ctas_run_one_after_another():
+    out = np.zeros(2, np.uint32)
+    launch = load(kernel(LOCK, 1)).launch("k", 50, 64, [out], engine="fast")
+    assert launch.engine == "fast" and out.tolist() == [0, 50]
+
+
+def test_who_waits_for_a_later_cta_gets_turns_on_the_trace_engine():
+    """The first CTA counts, then waits for the second; what it counted in vain is forgotten."""
+    body = """mov.u32 %r1, %ctaid.x; atom.global.add.u32 %r3, [%d0+4], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra TELL;
+    AGAIN: ld.acquire.gpu.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra AGAIN; bra DONE;
+    TELL: st.release.gpu.global.u32 [%d0], 7; DONE:"""
+    out = np.zeros(2, np.uint32)
+    launch = load(kernel(body, 1)).launch("k", 2, 1, [out], engine="fast")
+    assert launch.engine == "trace" and "a loop that waits for memory" in launch.remark and out.tolist() == [7, 2]
+
+
+NAMED = """setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND; st.shared.u32 [buffer], 5; barrier.sync 1, 64; bra MET;
+SECOND: barrier.sync 1, 64; ld.shared.u32 %r1, [buffer];
+MET: {} mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0; st.global.u32 [%d1], %r1;"""
+
+
+@pytest.mark.parametrize("more", ["", "mov.u32 %r3, %ntid.x; setp.eq.u32 %p2, %r3, 64; @%p2 bar.sync 0;"])
+def test_warps_meet_at_barriers_that_only_they_come_to(more: str):
+    found: list[list[int]] = []
+    for engine in ("trace", "fast"):
+        out = np.zeros(64, np.uint32)
+        module = load(kernel("mov.u32 %r1, 3;" + NAMED.format(more), 1, before=".shared .b32 buffer;\n"))
+        launch = module.launch("k", 1, 64, [out], engine=engine)
+        assert launch.engine == engine, launch.remark
+        found.append(out.tolist())
+    assert found[0] == found[1] == [3] * 32 + [5] * 32
+
+
+def test_lanes_that_parted_at_a_barrier_are_the_trace_engines():
+    """Half a warp waits for the other half, which comes later; what was written before is not written twice."""
+    body = """atom.global.add.u32 %r3, [%d0], 1; setp.lt.u32 %p1, %r0, 16; @%p1 bra FIRST; add.u32 %r1, %r1, 1;
+    barrier.sync 1; bra MET; FIRST: barrier.sync 1; MET: atom.global.add.u32 %r3, [%d0+4], 1;"""
+    out = np.zeros(2, np.uint32)
+    launch = load(kernel(body, 1)).launch("k", 1, 32, [out], engine="fast")
+    assert launch.engine == "trace" and "lanes have parted" in launch.remark and out.tolist() == [32, 32]

@@ -122,9 +122,8 @@ class Module:
         watch = Sanitizer(state, uninitialised) if sanitize else None
         timer = Timer(state, machine(model)) if model else None
         state.observers = tuple(observer for observer in (meter, watch, timer) if observer)
-        reason = fast.reason_against(state) if engine == "fast" else ""
+        reason = "" if engine == "trace" else fast.reason_against(state) or fast.run(state, threads)
         if engine == "fast" and not reason:
-            fast.run(state, threads or fast.default_threads())
             return Launch(entry, grid3, block3, engine="fast")
         state.run(min(recorded_ctas, int(np.prod(grid3))) if record else 0)
         launch = self._result(state, entry, meter, arguments, timer.model() if timer else None)

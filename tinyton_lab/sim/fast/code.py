@@ -43,7 +43,7 @@ class Code:
 
     `functions` are those it calls through the context, in the order of their slots; `spots` the accesses that may
     fault, `lines` the PTX line of each node, `specials` the slots of special registers. `ordered` tells that CTAs must
-    run one after another for a fixed result.
+    run one after another for a fixed result, `hope` what may turn out to be beyond it.
     """
 
     text: str
@@ -53,6 +53,7 @@ class Code:
     specials: dict[str, int]
     frame_bytes: int
     ordered: bool
+    hope: str
 
 
 def generate(plan: Plan) -> Code:
@@ -94,7 +95,8 @@ class _Writer:
             tuple(node.line for node in self.plan.nodes),
             self.specials,
             self.frame_bytes,
-            any(_ordered(step) for node in self.plan.nodes for step in node.every()),
+            self.plan.waits or any(_ordered(step) for node in self.plan.nodes for step in node.every()),
+            self.plan.hope,
         )
 
     # Beginning and end of a warp's turn.
@@ -148,8 +150,11 @@ class _Writer:
             type_, at = r.type_of(register), self.field(self.offsets[register])
             r.store(register, self.thaw(type_, at))
         if node.barrier is not None and node.barrier.targets:
-            r.node = node
+            r.node, r.mask = node, b.emit(f"load {MASK}, ptr %live", MASK)
             self.answer(node.barrier)
+        if node.divergent:
+            live, pc = b.emit(f"load {MASK}, ptr %live", MASK), Register("", _PLACES)
+            b.effect(f"store {b.select(live, const(node.follow, pc), const(_GONE, pc))}, ptr %pc")
         self.gather(node, node.follow)
         b.branch(f"node.{node.follow}")
 
@@ -426,6 +431,8 @@ class _Writer:
     def barrier(self, node: Node, step: Step) -> None:
         """Arrive; unless that is all, rest until the others have come."""
         b = self.b
+        if node.divergent:
+            self.together(node)
         number = step.sources[0].bits & 15
         at = b.emit(f"getelementptr i64, ptr %ctx, i64 {Slot.ARRIVED + number}", "ptr")
         have = b.emit(f"load i64, ptr {at.text}", "i64")
@@ -448,6 +455,17 @@ class _Writer:
         b.effect(f"store i32 {number}, ptr {self.field(FRAME_BARRIER).text}")
         b.effect(f"store i32 {WAITING}, ptr {self.field(FRAME_STATUS).text}")
         b.effect("ret i32 0")
+
+    def together(self, node: Node) -> None:
+        """Give up unless all living lanes are here."""
+        b, r = self.b, self.registers
+        live, here = b.emit(f"load {MASK}, ptr %live", MASK), b.label("together")
+        apart = b.compare("icmp ne", r.bits(live), r.bits(r.mask))
+        b.branch_if(apart, f"parted.{node.number}", here)
+        b.place(f"parted.{node.number}")
+        b.effect(f"call void @note(ptr %ctx, i64 {int(Fault.PARTED)}, i32 {node.number}, i32 %thread, i64 0)")
+        b.branch("give.up")
+        b.place(here)
 
     # Lanes that parted.
     def hold(self, node: Node) -> None:

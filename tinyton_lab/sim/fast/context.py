@@ -71,3 +71,4 @@ class Fault(IntEnum):
     STEPS = 3
     STOPPED = 4
     TRAP = 5
+    PARTED = 6

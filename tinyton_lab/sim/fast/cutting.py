@@ -57,7 +57,7 @@ class Node:
 class _Ending:
     """How a block ends: its last node, and the nodes that follow it where it asks for the entries of a table.
 
-    Of a call, `returns` are the nodes in which the function returns.
+    Of a call, `returns` are the nodes in which the function returns; `before` asks for the guard of a barrier.
     """
 
     node: Node
@@ -65,6 +65,7 @@ class _Ending:
     step: Step | None = None
     chain: list[Node] = field(default_factory=list[Node])
     returns: list[Node] = field(default_factory=list[Node])
+    before: Node | None = None
 
 
 def cut(program: Program) -> tuple[list[Node], list[PtxType]]:
@@ -122,6 +123,8 @@ class _Cutter:
                         node = self.node(instruction.line)
                     node.collective = step
                 elif step.effect == "barrier":
+                    found.before = node if step.guard is not None else None
+                    node = node if step.guard is None else self.node(instruction.line)
                     node.barrier = step
                 elif step.effect in ("branch_table", "call"):
                     found.step = step
@@ -188,9 +191,10 @@ class _Cutter:
             if not node.leaves:
                 returns.append(node)
         elif node.barrier is not None:
-            if node.barrier.guard is not None:
-                raise Unsupported("a guarded barrier")
             node.follow = first_of[routine.first_block + ending.block.successors[0]]
+            if ending.before is not None:
+                asking, guard = ending.before, node.barrier.guard
+                asking.branch, asking.taken, asking.follow = guard, node.number, node.follow
         else:
             raise Unsupported("this way of ending a block")
 

@@ -115,6 +115,11 @@ def reason_against(state: State) -> str:
     return found if isinstance(found, str) else ""
 
 
+# Faults that may only say that the code was the wrong one, and so many turns may a loop take that may wait in vain.
+_VAIN = (Fault.PARTED, Fault.STEPS, Fault.DEADLOCK)
+_PATIENT = 1 << 24
+
+
 class Worker:
     """Mutable: the context of one thread, with the memory that it owns.
 
@@ -138,7 +143,8 @@ class Worker:
         self.put(Slot.LOCAL_LIMIT, local_bytes)
         self.put(Slot.LOCAL_WIDTH, self.local.width)
         self.put(Slot.STOP, _address(stop))
-        self.put(Slot.FULL, STEP_LIMIT.integer() * _TURNS)
+        full = STEP_LIMIT.integer() * _TURNS
+        self.put(Slot.FULL, min(full, _PATIENT) if found.code.hope else full)
         self.put(Slot.COORDINATES, _address(self.coordinates))
         self.put(Slot.FRAMES, _address(self.frames))
         self.put(Slot.FRAME_BYTES, found.code.frame_bytes)
@@ -194,17 +200,26 @@ def _coordinates(block: tuple[int, int, int], padded: int) -> Array:
     return found
 
 
-def run(state: State, threads: int) -> None:
-    """Run all CTAs of a launch; raises the fault that the trace engine would."""
+def run(state: State, threads: int | None = None) -> str:
+    """Run all CTAs of a launch, on all processors unless told; raises the fault that the trace engine would.
+
+    Where the code turns out not to do, memory is as it was before, and the result says what for.
+    """
     found = compiled(state.program)
     if isinstance(found, str):
         raise RuntimeError(f"fast engine: {found}")
     counter, stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
     regions = _regions(state)
-    count = min(threads if not found.code.ordered else 1, int(np.prod(state.grid)))
+    count = min(1 if found.code.ordered else threads or default_threads(), int(np.prod(state.grid)))
     workers = [Worker(state, found, counter, stop, regions) for _ in range(count)]
+    kept = [(r.data, r.data.copy()) for r in state.space.regions if r.writable] if found.code.hope else []
     _run_all(workers, stop)
+    if found.code.hope and any(worker.context[Slot.FAULT] in _VAIN for worker in workers):
+        for data, before in kept:
+            data[:] = before
+        return found.code.hope
     _report(state, found, workers)
+    return ""
 
 
 def _regions(state: State) -> Array:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tinyton_lab.ptx.cfg import Block, post_dominators
 from tinyton_lab.ptx.types import PtxType
 from tinyton_lab.sim.fast.cutting import COLLECTIVE, Node, cut
-from tinyton_lab.sim.fast.emission import Unsupported
 from tinyton_lab.sim.fast.steps import Source, Step
 from tinyton_lab.sim.program import Program
 
@@ -19,7 +18,8 @@ _LANE_SPECIALS = ("%tid.x", "%tid.y", "%tid.z", "%laneid", "%stack")
 class Plan:
     """Mutable while planned: the nodes of an entry in program order, and the types of all registers.
 
-    `uniform` registers are one value per warp, `lazy` ones are written by f32 arithmetic only.
+    `uniform` registers are one value per warp, `lazy` ones are written by f32 arithmetic only. `hope` is what the entry
+    has that machine code may find it cannot do, while it runs.
     """
 
     program: Program
@@ -27,17 +27,23 @@ class Plan:
     types: list[PtxType]
     uniform: frozenset[int] = frozenset()
     lazy: frozenset[int] = frozenset()
+    waits: bool = False
+
+    @property
+    def hope(self) -> str:
+        if self.waits:
+            return "a loop that waits for memory"
+        parted = any(node.barrier is not None and node.divergent for node in self.nodes)
+        return "a barrier where lanes have parted" if parted else ""
 
 
 def plan(program: Program) -> Plan:
     """Plan the entry of a program; raises Unsupported for what only the trace engine runs."""
     found = Plan(program, *cut(program))
     _skip_exits(found.nodes)
-    _refuse_waits(found.nodes)
+    found.waits = _waits(found.nodes)
     _liveness(found.nodes)
     _diverge(found)
-    if any(node.barrier is not None and node.divergent for node in found.nodes):
-        raise Unsupported("a barrier where lanes may have parted")
     _find_blends(found.nodes)
     found.lazy = _lazy(found)
     return found
@@ -57,8 +63,8 @@ def _skip_exits(nodes: list[Node]) -> None:
             node.leaves, node.follow, node.taken = True, node.taken, -1
 
 
-def _refuse_waits(nodes: list[Node]) -> None:
-    """A loop that goes on until memory changes needs turns for the others: only the trace engine gives them."""
+def _waits(nodes: list[Node]) -> bool:
+    """Whether a loop may go on until memory changes: it needs turns for the others, which the trace engine gives."""
     for node in nodes:
         for header in node.successors:
             if header > node.number:
@@ -72,7 +78,8 @@ def _refuse_waits(nodes: list[Node]) -> None:
                 asked |= new
                 changed = bool(new)
             if any(member.branch is not None and member.branch.register in asked for member in body):
-                raise Unsupported("a loop that waits for memory")
+                return True
+    return False
 
 
 def _asks(step: Step) -> bool:
