@@ -290,3 +290,18 @@ def test_lanes_that_parted_at_a_barrier_are_the_trace_engines():
     out = np.zeros(2, np.uint32)
     launch = load(kernel(body, 1)).launch("k", 1, 32, [out], engine="fast")
     assert launch.engine == "trace" and "lanes have parted" in launch.remark and out.tolist() == [32, 32]
+
+
+@pytest.mark.parametrize("ends", ["@%p1 trap;", "@%p1 bra BAD; bra GOOD; BAD: trap; GOOD:"])
+def test_traps_that_nobody_meets_cost_nothing_and_others_are_told_by_the_trace_engine(ends: str):
+    body = f"""mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0; ld.global.u32 %r1, [%d1]; setp.gt.u32 %p1, %r1, 100;
+    {ends} add.u32 %r1, %r1, 1; st.global.u32 [%d1], %r1;"""
+    out = np.arange(64, dtype=np.uint32)
+    launch = load(kernel(body, 1)).launch("k", 1, 64, [out], engine="fast")
+    assert launch.engine == "fast" and (out == np.arange(64) + 1).all()
+    out[50], told = 101, list[str]()
+    for engine in ("trace", "fast"):
+        with pytest.raises(TinytonError) as fault:
+            load(kernel(body, 1)).launch("k", 1, 64, [out.copy()], engine=engine)
+        told.append(str(fault.value))
+    assert told[0] == told[1]

@@ -25,7 +25,7 @@ from tinyton_lab.sim.fast.emission import Unsupported, const, emitter_of, invert
 from tinyton_lab.sim.fast.exchanges import EXCHANGES
 from tinyton_lab.sim.fast.matrices import load_rows, matrix, store_rows
 from tinyton_lab.sim.fast.memory import NOTE
-from tinyton_lab.sim.fast.plan import Plan
+from tinyton_lab.sim.fast.plan import ENDS, Plan
 from tinyton_lab.sim.fast.registers import MASK, Registers
 from tinyton_lab.sim.fast.steps import Source, Step, Target
 
@@ -272,8 +272,9 @@ class _Writer:
             store_rows(a, r, step)
         elif effect in _MEMORY:
             getattr(a, _MEMORY[effect])(step)
-        elif effect == "trap":
-            raise Unsupported(step.form.opcode)
+        elif effect in ENDS:
+            flags = r.active_bits(step)
+            self.give_up(self.registers.node, self.b.compare("icmp ne", flags, const(0, flags)))
 
     def pure(self, step: Step) -> None:
         emitter = emitter_of(step.form)
@@ -458,14 +459,20 @@ class _Writer:
 
     def together(self, node: Node) -> None:
         """Give up unless all living lanes are here."""
-        b, r = self.b, self.registers
-        live, here = b.emit(f"load {MASK}, ptr %live", MASK), b.label("together")
-        apart = b.compare("icmp ne", r.bits(live), r.bits(r.mask))
-        b.branch_if(apart, f"parted.{node.number}", here)
-        b.place(f"parted.{node.number}")
-        b.effect(f"call void @note(ptr %ctx, i64 {int(Fault.PARTED)}, i32 {node.number}, i32 %thread, i64 0)")
+        live = self.b.emit(f"load {MASK}, ptr %live", MASK)
+        self.give_up(
+            node, self.b.compare("icmp ne", self.registers.bits(live), self.registers.bits(self.registers.mask))
+        )
+
+    def give_up(self, node: Node, when: Register) -> None:
+        """Leave a launch to the trace engine."""
+        b = self.b
+        now, on = b.label("now"), b.label("on")
+        b.branch_if(when, now, on)
+        b.place(now)
+        b.effect(f"call void @note(ptr %ctx, i64 {int(Fault.BEYOND)}, i32 {node.number}, i32 %thread, i64 0)")
         b.branch("give.up")
-        b.place(here)
+        b.place(on)
 
     # Lanes that parted.
     def hold(self, node: Node) -> None:

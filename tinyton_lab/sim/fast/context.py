@@ -70,5 +70,4 @@ class Fault(IntEnum):
     DEADLOCK = 2
     STEPS = 3
     STOPPED = 4
-    TRAP = 5
-    PARTED = 6
+    BEYOND = 5

@@ -17,6 +17,7 @@ from tinyton_lab.sim.program import Program, Routine
 
 COLLECTIVE = ("warp", "matrix", "matrix_load", "matrix_store")
 MOST_NODES = 60_000
+_FINAL = ("__assertfail",)
 _SILENT = ("branch", "return", "exit", "nothing", "copy_commit", "copy_wait", "warp_barrier", "call")
 
 
@@ -140,8 +141,11 @@ class _Cutter:
         return found
 
     def call(self, reader: Reader, ending: _Ending, terminator: object, callers: tuple[Routine, ...]) -> None:
-        """Put in the function that a block calls at its end."""
+        """Put in the function that a block calls at its end; what ends the launch is a step of the block."""
         step = ending.step
+        if step is not None and any(isinstance(o, Name) and o.text in _FINAL for o in step.instruction.operands):
+            ending.node.steps.append(step)
+            return
         if step is None or not isinstance(terminator, Call) or terminator.routine is None:
             raise Unsupported("calls of the system, and of functions by their address")
         operands, function = step.instruction.operands, terminator.routine.function

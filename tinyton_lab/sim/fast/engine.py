@@ -116,7 +116,7 @@ def reason_against(state: State) -> str:
 
 
 # Faults that may only say that the code was the wrong one, and so many turns may a loop take that may wait in vain.
-_VAIN = (Fault.PARTED, Fault.STEPS, Fault.DEADLOCK)
+_VAIN = (Fault.BEYOND, Fault.STEPS, Fault.DEADLOCK)
 _PATIENT = 1 << 24
 
 

@@ -10,6 +10,7 @@ from tinyton_lab.sim.fast.cutting import COLLECTIVE, Node, cut
 from tinyton_lab.sim.fast.steps import Source, Step
 from tinyton_lab.sim.program import Program
 
+ENDS = ("trap", "call")
 _NEWS = ("volatile", "relaxed", "acquire")
 _LANE_SPECIALS = ("%tid.x", "%tid.y", "%tid.z", "%laneid", "%stack")
 
@@ -33,6 +34,8 @@ class Plan:
     def hope(self) -> str:
         if self.waits:
             return "a loop that waits for memory"
+        if any(step.effect in ENDS for node in self.nodes for step in node.steps):
+            return "an assertion that fails, or a trap"
         parted = any(node.barrier is not None and node.divergent for node in self.nodes)
         return "a barrier where lanes have parted" if parted else ""
 
