@@ -305,3 +305,23 @@ def test_traps_that_nobody_meets_cost_nothing_and_others_are_told_by_the_trace_e
             load(kernel(body, 1)).launch("k", 1, 64, [out.copy()], engine=engine)
         told.append(str(fault.value))
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("place", ["%d0", "%d1"])
+@pytest.mark.parametrize("form", ["f16", "bf16", "f16x2", "bf16x2"])
+@pytest.mark.parametrize("returns", [True, False])
+def test_sums_of_halves(place: str, form: str, returns: bool):
+    register = "%r2" if form.endswith("x2") else "%h2"
+    size = 4 if form.endswith("x2") else 2
+    how = f"atom.global.add.noftz.{form} {register}, [{place}], {register};"
+    how = how if returns else f"red.global.add.noftz.{form} [{place}], {register};"
+    body = f"""mul.wide.u32 %d1, %r0, {size}; add.u64 %d1, %d1, %d0; ld.global.b{8 * size} {register}, [%d1];
+    bar.sync 0; {how} st.global.b{8 * size} [%d1+128], {register};"""
+    chance, found = np.random.default_rng(0), list[bytes]()
+    values = chance.standard_normal(64).astype(np.float16).view(np.uint16) >> (3 if "bf" in form else 0)
+    for engine in ("trace", "fast"):
+        out = np.concatenate([values, np.zeros(192, np.uint16)])
+        launch = load(kernel(body, 1)).launch("k", 1, 32, [out], engine=engine)
+        assert launch.engine == engine, launch.remark
+        found.append(out.tobytes())
+    assert found[0] == found[1]

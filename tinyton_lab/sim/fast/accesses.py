@@ -186,11 +186,12 @@ class Accesses:
         form, place = step.form, step.places[0]
         op, type_ = form["op"], form.type
         real = type_.kind == "float"
-        if type_.bits not in (16, 32, 64) or type_.kind == "packed":
+        half = type_.name in memory.HALVES
+        if type_.bits not in (16, 32, 64) or (half or real) and op not in ("add", "exch"):
             raise Unsupported(form.opcode)
-        if real and (type_.bits == 16 or op not in ("add", "exch")):
-            raise Unsupported(form.opcode)
-        kind = "float" if real and op == "add" else "signed" if type_.kind == "signed" else "bits"
+        kind = "signed" if type_.kind == "signed" else "bits"
+        if (half or real) and op == "add":
+            kind = type_.name if half else "float"
         values = [self.registers.spread(self.registers.read(source)) for source in step.sources]
         for name, value in zip(("%xs", "%ys"), values):
             self.put_element(0, value, name)

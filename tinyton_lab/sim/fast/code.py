@@ -579,4 +579,5 @@ def _ordered(step: Step) -> bool:
     """Whether the order of CTAs may show in the result."""
     if step.effect != "atomic" or step.places[0].space == "shared":
         return False
-    return bool(step.targets) or step.form.type.kind == "float" or step.form["op"] == "exch"
+    sums = step.form.type.kind in ("float", "packed")
+    return sums or bool(step.targets) or step.form["op"] == "exch"

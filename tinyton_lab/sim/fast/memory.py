@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 
+from tinyton_lab.llvm.text import Builder, Register
+from tinyton_lab.ptx.isa import resolve
 from tinyton_lab.sim.fast.context import REGION_SLOTS, Fault, Slot, Space
+from tinyton_lab.sim.fast.floats import add_halves
 from tinyton_lab.sim.memory import LOCAL_WINDOW, SHARED_WINDOW
 
+HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 _WINDOW = 48
 _BITS = ", ".join(f"i32 {1 << n if n < 31 else -(1 << 31)}" for n in range(32))
 
@@ -353,7 +357,7 @@ _ATOMICS = {
 def atomic(op: str, kind: str, bits: int) -> tuple[str, str]:
     """(name, definition) of an atomic on each active lane in turn; old values go to ``data[lane]``."""
     name = f"atomic.{op}.{kind}.{bits}"
-    type_, last = f"i{bits}", "good"
+    type_, last, declared = f"i{bits}", "good", ""
     if op == "cas":
         change = f"""  %pair = cmpxchg ptr %ps, {type_} %x, {type_} %y seq_cst seq_cst
   %old = extractvalue {{ {type_}, i1 }} %pair, 0"""
@@ -373,10 +377,16 @@ mend:
   br label %mended
 mended:"""
             last = "mended"
+    elif kind in HALVES:
+        # Kernels with sums of floats run on one thread.
+        b, form = Builder("cpu"), resolve(f"{op}.{kind}")
+        total = add_halves(b, form, Register("%old", type_), Register("%x", type_))
+        change = "\n".join([f"  %old = load {type_}, ptr %ps", *b.lines, f"  store {total}, ptr %ps"])
+        declared = "\n".join([*b.declarations, ""])
     else:
         word = _ATOMICS.get(op) or ("" if kind == "signed" else "u") + op
         change = f"  %old = atomicrmw {word} ptr %ps, {type_} %x seq_cst"
-    definition = f"""define i32 @{name}({_PARAMETERS}, ptr %xs, ptr %ys) {{
+    definition = f"""{declared}define i32 @{name}({_PARAMETERS}, ptr %xs, ptr %ys) {{
 entry:
   %nobody = icmp eq i32 %mask, 0
   br i1 %nobody, label %done, label %lane
