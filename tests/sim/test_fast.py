@@ -49,6 +49,7 @@ def test_forms_have_the_bits_of_the_trace_engine(part: int):
 # Lanes of several warps take turns at a cell: which comes first is nobody's business, and the results say so.
 _UNORDERED = {f"triton/atomic_{name}" for name in ("add_fp32@80", "max_fp32@80", "add_fp32@90", "max_fp32@90")}
 _UNORDERED |= {"triton/atomic_min_i32@90", "triton/atomic_or_i32@90"}
+_UNORDERED |= {"triton/atomic_add_fp16@80", "triton/atomic_add_fp16@90"}
 
 
 @pytest.mark.parametrize("name", [k for k, row in corpus.KERNELS.items() if row["data"]])

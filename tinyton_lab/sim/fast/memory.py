@@ -354,6 +354,14 @@ _ATOMICS = {
 }
 
 
+def _sum_of_halves(kind: str, type_: str) -> tuple[str, str]:
+    """Code that adds 16-bit floats, and its declarations. Kernels with sums of floats run on one thread."""
+    b = Builder("cpu")
+    total = add_halves(b, resolve(f"add.{kind}"), Register("%old", type_), Register("%x", type_))
+    code = [f"  %old = load {type_}, ptr %ps", *b.lines, f"  store {total}, ptr %ps"]
+    return "\n".join(code), "\n".join([*b.declarations, ""])
+
+
 def atomic(op: str, kind: str, bits: int) -> tuple[str, str]:
     """(name, definition) of an atomic on each active lane in turn; old values go to ``data[lane]``."""
     name = f"atomic.{op}.{kind}.{bits}"
@@ -378,11 +386,7 @@ mend:
 mended:"""
             last = "mended"
     elif kind in HALVES:
-        # Kernels with sums of floats run on one thread.
-        b, form = Builder("cpu"), resolve(f"{op}.{kind}")
-        total = add_halves(b, form, Register("%old", type_), Register("%x", type_))
-        change = "\n".join([f"  %old = load {type_}, ptr %ps", *b.lines, f"  store {total}, ptr %ps"])
-        declared = "\n".join([*b.declarations, ""])
+        change, declared = _sum_of_halves(kind, type_)
     else:
         word = _ATOMICS.get(op) or ("" if kind == "signed" else "u") + op
         change = f"  %old = atomicrmw {word} ptr %ps, {type_} %x seq_cst"
