@@ -364,8 +364,7 @@ def _sum_of_halves(kind: str, type_: str) -> tuple[str, str]:
 
 def atomic(op: str, kind: str, bits: int) -> tuple[str, str]:
     """(name, definition) of an atomic on each active lane in turn; old values go to ``data[lane]``."""
-    name = f"atomic.{op}.{kind}.{bits}"
-    type_, last, declared = f"i{bits}", "good", ""
+    name, type_, last, declared = f"atomic.{op}.{kind}.{bits}", f"i{bits}", "good", ""
     if op == "cas":
         change = f"""  %pair = cmpxchg ptr %ps, {type_} %x, {type_} %y seq_cst seq_cst
   %old = extractvalue {{ {type_}, i1 }} %pair, 0"""
