@@ -297,3 +297,9 @@ def test_literals_too_large_for_their_type_are_infinite_without_a_warning(recwar
     assert np.isinf(constant(70000, half)) and np.isinf(constant(1e300, single))
     assert constant(1e300, bits) == 0x7F800000
     assert not recwarn.list
+
+
+def test_only_an_exact_zero_has_the_sign_of_its_rounding():
+    tiny, zero = np.array([5e-324, 1.0]), np.array([-0.0, -1.0])
+    found = function("fma.rm.f64")(tiny, tiny, zero)
+    assert np.signbit(found).tolist() == [False, True] and (found == 0).all()

@@ -159,9 +159,9 @@ def fma64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
     size = np.abs(ph)
     safe = (size < 1e300) & (size > 1e-250) & (np.abs(c) < 1e300) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290)
     zero = (ph == 0) & ((a == 0) | (b == 0))
-    result = np.where(safe, result, plain)
-    result = _exactly(result, safe | zero, rounding, lambda x, y, w: x * y + w, a, b, c)
-    return zero_sum(result, np.copysign(1.0, a) * np.copysign(1.0, b), c, rounding)
+    # What rounds to zero has its own sign, and only an exact zero has that of the rounding.
+    result = zero_sum(np.where(safe, result, plain), np.copysign(1.0, a) * np.copysign(1.0, b), c, rounding)
+    return _exactly(result, safe | zero, rounding, lambda x, y, w: x * y + w, a, b, c)
 
 
 def _exactly(result: Array, known: Array, rounding: str, function: Callable[..., Fraction], *args: Array) -> Array:
