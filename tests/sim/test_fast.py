@@ -326,3 +326,13 @@ def test_sums_of_halves(place: str, form: str, returns: bool):
         assert launch.engine == engine, launch.remark
         found.append(out.tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("start", [0x7FFFFF00, -0x7FFFFF00])
+def test_sums_of_integer_products_saturate(start: int):
+    body = f"""{WORD} ld.global.u32 %r1, [%d1]; mov.u32 %r2, {start & 0xFFFFFFFF};
+    mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32
+    {{%r3, %r4, %r5, %r6}}, {{%r1, %r1, %r1, %r1}}, {{%r1, %r1}}, {{%r2, %r2, %r2, %r2}};
+    xor.b32 %r3, %r3, %r4; st.global.u32 [%d1], %r3;"""
+    trace, fast = both(body)
+    assert (trace == fast).all()

@@ -116,7 +116,7 @@ def multiply(form: Form) -> tuple[str, str]:
     m, n, k = shape_of(form)
     d_type, a_type, b_type, c_type = (t.name for t in form.types)
     small = (m, k) == (8, 4) and a_type == "f16"
-    if not {d_type, a_type, b_type, c_type} <= _WIDTHS.keys() or form.has("satfinite") or small:
+    if not {d_type, a_type, b_type, c_type} <= _WIDTHS.keys() or small:
         raise Unsupported(form.opcode)
     whole = d_type == "s32"
     element = "i32" if whole else "double"
@@ -135,7 +135,7 @@ def multiply(form: Form) -> tuple[str, str]:
     for side in "ABC":
         b.effect(f"%{side} = alloca [{sides[side][2]} x {element}], align 64")
         _unpack(b, f"{name}.{side}", f"%{side.lower()}", f"%{side}", sides[side][2], sides[side][1], whole)
-    _products(b, name, (m, n, k), element)
+    _products(b, name, (m, n, k), element, form.has("satfinite"))
     _pack(b, f"{name}.D", "%C", "%d", m * n, d_type, whole)
     b.effect("ret void")
     body = "\n".join(b.lines)
@@ -143,8 +143,8 @@ def multiply(form: Form) -> tuple[str, str]:
     return name, f"{tables}{declarations}define void @{name}(ptr %d, ptr %a, ptr %b, ptr %c) {{\n{body}\n}}\n"
 
 
-def _products(b: Builder, name: str, shape: tuple[int, int, int], element: str) -> None:
-    """Add the products to C, row by row, in the order of k."""
+def _products(b: Builder, name: str, shape: tuple[int, int, int], element: str, saturates: bool) -> None:
+    """Add the products to C, row by row, in the order of k; integers wrap unless that `saturates`."""
     m, n, k = shape
     row_type = vector(element, n)
     i, label = _loop(b, "row", m, 1)
@@ -153,7 +153,7 @@ def _products(b: Builder, name: str, shape: tuple[int, int, int], element: str) 
     first = b.emit(f"mul i64 {i.text}, {k}", "i64")
     a_row = b.emit(f"getelementptr {element}, ptr %A, i64 {first.text}", "ptr")
     c = b.emit(f"load {row_type}, ptr {at.text}, align 8", row_type)
-    total = c if element == "i32" else Register("zeroinitializer", row_type)
+    total = c if element == "i32" and not saturates else Register("zeroinitializer", row_type)
     exact = b.emit(f"load {row_type}, ptr {at.text}, align 8", row_type)
     for step in range(k):
         spot = b.emit(f"getelementptr {element}, ptr {a_row.text}, i64 {step}", "ptr")
@@ -166,6 +166,8 @@ def _products(b: Builder, name: str, shape: tuple[int, int, int], element: str) 
             exact = b.intrinsic("llvm.fma", x, y, exact)
         else:
             total = b.intrinsic("llvm.fma", x, y, total)
+    if saturates:
+        total = b.intrinsic("llvm.sadd.sat", total, c)
     if element != "i32":
         total = exact if ".f64." in name else b.binary("fadd", total, c)
     b.effect(f"store {total}, ptr {at.text}, align 8")
