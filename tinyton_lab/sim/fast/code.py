@@ -23,6 +23,7 @@ from tinyton_lab.sim.fast.context import (
 from tinyton_lab.sim.fast.cutting import Node
 from tinyton_lab.sim.fast.emission import Unsupported, const, emitter_of, inverted
 from tinyton_lab.sim.fast.exchanges import EXCHANGES
+from tinyton_lab.sim.fast.fragments import load_fragment, store_fragment
 from tinyton_lab.sim.fast.matrices import load_rows, matrix, store_rows
 from tinyton_lab.sim.fast.memory import NOTE
 from tinyton_lab.sim.fast.plan import ENDS, Plan
@@ -270,6 +271,10 @@ class _Writer:
             self.exchange(step, tuple(load_rows(a, r, step)))
         elif effect == "matrix_store":
             store_rows(a, r, step)
+        elif effect == "fragment_load":
+            self.exchange(step, tuple(load_fragment(a, r, step)))
+        elif effect == "fragment_store":
+            store_fragment(a, r, step)
         elif effect in _MEMORY:
             getattr(a, _MEMORY[effect])(step)
         elif effect in ENDS:

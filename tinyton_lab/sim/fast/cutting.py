@@ -15,7 +15,7 @@ from tinyton_lab.sim.fast.emission import Unsupported
 from tinyton_lab.sim.fast.steps import Passed, Reader, Source, Step
 from tinyton_lab.sim.program import Program, Routine
 
-COLLECTIVE = ("warp", "matrix", "matrix_load", "matrix_store")
+COLLECTIVE = ("warp", "matrix", "matrix_load", "matrix_store", "fragment_load", "fragment_store")
 MOST_NODES = 60_000
 _FINAL = ("__assertfail",)
 _SILENT = ("branch", "return", "exit", "nothing", "copy_commit", "copy_wait", "warp_barrier", "call")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tinyton_lab.llvm.text import Builder, Register, vector
 from tinyton_lab.ptx.fragments import PER_REGISTER, Fragment, accumulator, left, right
 from tinyton_lab.ptx.isa import Form
-from tinyton_lab.ptx.isa_matrix import shape_of
+from tinyton_lab.ptx.isa_matrix import shape_of, wmma_fragment
 from tinyton_lab.sim.fast.accesses import Accesses
 from tinyton_lab.sim.fast.context import LANES
 from tinyton_lab.sim.fast.emission import Unsupported, resize
@@ -114,29 +114,31 @@ def _pack(b: Builder, name: str, source: str, target: str, count: int, type_: st
 def multiply(form: Form) -> tuple[str, str]:
     """(name, definition) of the function of an ``mma``: registers at `%a`, `%b`, `%c`, result over `%c`'s matrix."""
     m, n, k = shape_of(form)
-    d_type, a_type, b_type, c_type = (t.name for t in form.types)
-    small = (m, k) == (8, 4) and a_type == "f16"
+    names = [type_.name for type_ in form.types]
+    d_type, a_type, b_type, c_type = names if len(names) == 4 else (names[0], "f16", "f16", names[1])
+    small = form.row.mnemonic == "mma" and (m, k) == (8, 4) and a_type == "f16"
     if not {d_type, a_type, b_type, c_type} <= _WIDTHS.keys() or small:
         raise Unsupported(form.opcode)
     whole = d_type == "s32"
     element = "i32" if whole else "double"
-    name = "mma." + form.opcode.replace("::", ".")
-    sides = {
-        "A": (left(m, k, a_type), a_type, m * k),
-        "B": (right(k, n, b_type), b_type, k * n),
-        "C": (accumulator(m, n), c_type, m * n),
-        "D": (accumulator(m, n), d_type, m * n),
-    }
+    name = "matrix." + form.opcode.replace("::", ".")
+    types = {"A": a_type, "B": b_type, "C": c_type, "D": d_type}
+    if form.row.mnemonic == "wmma":
+        sides = {side: (wmma_fragment((m, n, k), side.lower(), type_), type_) for side, type_ in types.items()}
+    else:
+        fragments = (left(m, k, a_type), right(k, n, b_type), accumulator(m, n), accumulator(m, n))
+        sides = {side: (fragment, type_) for (side, type_), fragment in zip(types.items(), fragments)}
     tables = "".join(
-        _table(f"{name}.{side}", _places(fragment, PER_REGISTER[type_])) for side, (fragment, type_, _) in sides.items()
+        _table(f"{name}.{side}", _places(fragment, PER_REGISTER[type_])) for side, (fragment, type_) in sides.items()
     )
     b = Builder("cpu")
     b.place("entry")
     for side in "ABC":
-        b.effect(f"%{side} = alloca [{sides[side][2]} x {element}], align 64")
-        _unpack(b, f"{name}.{side}", f"%{side.lower()}", f"%{side}", sides[side][2], sides[side][1], whole)
+        fragment, type_ = sides[side]
+        b.effect(f"%{side} = alloca [{fragment.rows * fragment.columns} x {element}], align 64")
+        _unpack(b, f"{name}.{side}", f"%{side.lower()}", f"%{side}", LANES * fragment.slots, type_, whole)
     _products(b, name, (m, n, k), element, form.has("satfinite"))
-    _pack(b, f"{name}.D", "%C", "%d", m * n, d_type, whole)
+    _pack(b, f"{name}.D", "%C", "%d", LANES * sides["D"][0].slots, d_type, whole)
     b.effect("ret void")
     body = "\n".join(b.lines)
     declarations = "".join(f"{line}\n" for line in b.declarations)

@@ -330,9 +330,10 @@ def _items(operand: Operand) -> tuple[Operand, ...]:
 
 def _matrix(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
     quads = form["shape"] == "m8n8k4" and form.types[-1].name != "f64"
-    if form.row.mnemonic != "mma" or form.has("sparse") or quads:
+    if form.row.mnemonic not in ("mma", "wmma") or form.has("sparse") or form.row.mnemonic == "mma" and quads:
         raise Unsupported(form.opcode)
     kinds = [TYPES["b64" if type_.name == "f64" else "b32"] for type_ in form.types]
+    kinds = kinds if len(kinds) == 4 else [kinds[0], TYPES["b32"], TYPES["b32"], kinds[1]]
     lists = [_items(operand) for operand in instruction.operands]
     targets = tuple(reader.target(names, item, kinds[0]) for item in lists[0])
     sources = tuple(reader.source(names, i, kind) for items, kind in zip(lists[1:], kinds[1:]) for i in items)
@@ -348,6 +349,23 @@ def _matrix_load(reader: Reader, instruction: Instruction, form: Form, names: Na
 def _matrix_store(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
     sources = tuple(reader.source(names, item, TYPES["b32"]) for item in _items(instruction.operands[1]))
     return Step(instruction, form, sources, (), guard, (reader.place(names, instruction.operands[0], space_of(form)),))
+
+
+def _fragment_load(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    kind = TYPES["b64" if form.type.name == "f64" else "b32"]
+    targets = tuple(reader.target(names, item, kind) for item in _items(instruction.operands[0]))
+    stride = tuple(reader.source(names, operand, TYPES["u32"]) for operand in instruction.operands[2:])
+    place = reader.place(names, instruction.operands[1], space_of(form))
+    return Step(instruction, form, stride, targets, guard, (place,))
+
+
+def _fragment_store(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    """Sources are the registers of the fragment, then the leading dimension if it is given."""
+    kind, items = TYPES["b64" if form.type.name == "f64" else "b32"], _items(instruction.operands[1])
+    sources = [reader.source(names, item, kind) for item in items]
+    sources += [reader.source(names, operand, TYPES["u32"]) for operand in instruction.operands[2:]]
+    place = reader.place(names, instruction.operands[0], space_of(form))
+    return Step(instruction, form, tuple(sources), (), guard, (place,), (len(items),))
 
 
 def _copy(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
@@ -395,6 +413,8 @@ _READERS = {
     "matrix": _matrix,
     "matrix_load": _matrix_load,
     "matrix_store": _matrix_store,
+    "fragment_load": _fragment_load,
+    "fragment_store": _fragment_store,
     "copy_async": _copy,
     "trap": _nothing,
 }
