@@ -336,3 +336,12 @@ def test_sums_of_integer_products_saturate(start: int):
     xor.b32 %r3, %r3, %r4; st.global.u32 [%d1], %r3;"""
     trace, fast = both(body)
     assert (trace == fast).all()
+
+
+def test_memory_on_the_stack():
+    body = f"""{WORD} stacksave.u64 %d5; and.b32 %r1, %r0, 3; add.u32 %r1, %r1, 1; mul.wide.u32 %d2, %r1, 4;
+    alloca.u64 %d3, %d2; alloca.u64 %d4, 8; st.local.u32 [%d3], %r0; st.local.u32 [%d4+4], %r1;
+    stackrestore.u64 %d5; alloca.u64 %d6, 32; ld.local.u32 %r2, [%d6]; ld.local.u32 %r3, [%d4+4];
+    cvt.u32.u64 %r4, %d4; mad.lo.u32 %r2, %r2, 100, %r3; add.u32 %r2, %r2, %r4; st.global.u32 [%d1], %r2;"""
+    trace, fast = both(body)
+    assert (trace == fast).all() and len(set(trace.tolist())) == 32

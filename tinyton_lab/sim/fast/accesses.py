@@ -217,6 +217,15 @@ class Accesses:
         wanted = windows.WINDOWS.get(space_of(step.form), 0) >> 48
         self.registers.write(step, step.targets[0], self.b.compare("icmp eq", high, const(wanted, high)))
 
+    def stack(self, step: Step) -> None:
+        """Copy the stack pointer; ``alloca`` moves it on by a multiple of 16 bytes."""
+        b, r = self.b, self.registers
+        value, *size = [r.spread(resize(b, r.read(source), 64)) for source in step.sources]
+        r.write(step, step.targets[0], resize(b, value, 64 if step.effect == "stack_restore" else step.form.type.bits))
+        if size:
+            whole = b.binary("and", b.binary("add", size[0], const(15, value)), const(-16, value))
+            r.write(step, step.targets[1], b.binary("add", value, whole))
+
     # Copies.
     def copy(self, step: Step) -> None:
         """``cp.async``: bytes beyond the source size become zeros."""

@@ -219,6 +219,9 @@ class _Writer:
             r.store(register, Register(f"<{numbers}>", type_))
             return
         bits = r.types[register].bits
+        if name == "%stack":
+            r.store(register, const((self.plan.program.local_bytes + 15) & ~15, Register("", type_)))
+            return
         if name == "%warpid":
             value = Register("%number", "i32")
         else:
@@ -551,6 +554,9 @@ _MEMORY = {
     "convert_address": "convert_address",
     "test_address": "test_address",
     "copy_async": "copy",
+    "stack_allocate": "stack",
+    "stack_save": "stack",
+    "stack_restore": "stack",
 }
 _FULL = (1 << 32) - 1
 _OF_LANE = {

@@ -320,6 +320,18 @@ def _nothing(reader: Reader, instruction: Instruction, form: Form, names: Names,
     return Step(instruction, form, (), (), guard)
 
 
+def _stack(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
+    """``alloca``, ``stacksave`` and ``stackrestore``: the stack pointer is a register of each lane."""
+    pointer, operands = reader.program.stack_pointer(), instruction.operands
+    top, wide = Source(TYPES["b64"], pointer), Target(pointer, TYPES["b64"])
+    if form.row.effect == "stack_restore":
+        return Step(instruction, form, (reader.source(names, operands[0], form.type),), (wide,), guard)
+    target = reader.target(names, operands[0], form.type)
+    if form.row.effect == "stack_save":
+        return Step(instruction, form, (top,), (target,), guard)
+    return Step(instruction, form, (top, reader.source(names, operands[1], form.type)), (target, wide), guard)
+
+
 def _branch_table(reader: Reader, instruction: Instruction, form: Form, names: Names, guard: Source | None) -> Step:
     return Step(instruction, form, (reader.source(names, instruction.operands[0], TYPES["u32"]),), (), guard)
 
@@ -417,4 +429,7 @@ _READERS = {
     "fragment_store": _fragment_store,
     "copy_async": _copy,
     "trap": _nothing,
+    "stack_allocate": _stack,
+    "stack_save": _stack,
+    "stack_restore": _stack,
 }
