@@ -115,11 +115,11 @@ def test_a_walk_by_keyboard(opened: Callable[[str], Any]) -> None:
 def test_the_trace_by_keyboard(opened: Callable[[str], Any]) -> None:
     page = opened("vadd.ipynb")
     viewer = page.locator(VIEWER)
-    expect(viewer.locator(".trace .row.cursor")).to_contain_text("ld.param")
-    expect(viewer.locator(".trace .row.cursor")).to_be_in_viewport()
     viewer.focus()
     page.keyboard.press(".")
     expect(viewer.locator(".place")).to_have_text("step 2 of 76")
+    expect(viewer.locator(".trace .row.cursor")).to_contain_text("ld.param")
+    expect(viewer.locator(".trace .row.cursor")).to_be_in_viewport()
     for _ in range(4):
         page.keyboard.press("]")
     expect(viewer.locator(".segments .current", has_text="w3")).to_be_visible()
