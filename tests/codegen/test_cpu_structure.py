@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.native_runs import ONE, agree, parse, run_natively
+from tinyton_lab.base.diagnostics import TinytonError
 from tinyton_lab.base.dtypes import DTYPES
 from tinyton_lab.codegen.cpu import compile
 
@@ -452,3 +453,51 @@ def test_what_a_mask_chooses_is_known_beyond_its_end(n: int) -> None:
     x = np.arange(300, dtype=np.float32)
     _, out, _ = agree(MASKED, ONE, x, np.zeros(1, np.float32), n)
     assert out[0] == sum(x[: min(n, 256)] - 1) + 0.5 * (256 - min(n, 256))
+
+
+def test_a_row_that_several_steps_read_is_checked_once() -> None:
+    text = compile(parse(kernel((64,), (), CENTRED.replace("LENGTH", "64")))).text
+    assert text.count("call i1 @check.run(") == 2  # the row, and the place of the result
+
+
+IN_A_BRANCH = """\
+kernel @k(%in: ptr<f32>, %out: ptr<f32>, %c: i1) {
+  %i = range {start = 0, end = 64} : tile<64xi32>
+  %x = load %in, distance=%i : tile<64xf32>
+  if %c {
+    %y = reduce %x {axis = 0} : f32 {
+    ^(%a: f32, %b: f32):
+      %s = add %a, %b : f32
+      yield %s
+    }
+    store %out, %y
+    yield
+  } {
+    yield
+  }
+  %z = reduce %x {axis = 0} : f32 {
+  ^(%d: f32, %e: f32):
+    %t = max %d, %e : f32
+    yield %t
+  }
+  store %out, %z
+}
+"""
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_check_in_a_branch_does_not_count_after_it(taken: int) -> None:
+    out = np.zeros(1, np.float32)
+    with pytest.raises(TinytonError) as raised:
+        run_natively(IN_A_BRANCH, ONE, np.ones(63, np.float32), out, taken)
+    assert raised.value.code == "TT4001"
+    run_natively(IN_A_BRANCH, ONE, np.ones(64, np.float32), out, taken)
+    assert out[0] == 1
+
+
+def test_scalars_are_spread_over_lanes_ahead_of_the_loop() -> None:
+    lines = compile(parse(kernel((2048,), (), CENTRED.replace("LENGTH", "2048")))).text.splitlines()
+    spread = [number for number, line in enumerate(lines) if "shufflevector" in line and "zeroinitializer" in line]
+    (squares,) = [number for number, line in enumerate(lines) if " fsub " in line and "<" in line][:1]
+    assert spread and max(spread) < squares
+    assert any(line.endswith(":") for line in lines[max(spread) : squares])

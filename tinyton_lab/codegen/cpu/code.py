@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tinyton_lab.llvm.native import Machine
@@ -26,6 +26,8 @@ class Code(Builder):
         self.entry: list[str] = []
         self.scratch_bytes = ALIGNMENT  # its first bytes are where masked-off lanes go
         self.wide: dict[str, Register] = {}
+        self.known: set[Hashable] = set()  # checks that were made on the way to this place
+        self.spread: dict[tuple[str, int], Register] = {}  # scalars that lie in every lane of a register already
         self._loaded: dict[int, Register] = {}
 
     # -- entry --------------------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ class Code(Builder):
 
     def lanes_of(self, x: Register, lanes: int) -> Register:
         """Splat a scalar over lanes; a vector stays."""
-        return x if x.lanes else self.splat(x, lanes)
+        return x if x.lanes else self.spread.get((x.text, lanes)) or self.splat(x, lanes)
 
     def iota(self, element: str, lanes: int, start: int = 0) -> Register:
         """The constant ``start, start + 1, ...``."""
@@ -147,12 +149,12 @@ class Code(Builder):
     # -- control ------------------------------------------------------------------------------------------------------
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A region whose cached conversions do not outlive it."""
-        kept = dict(self.wide)
+        """A region whose cached conversions, and the checks made there, do not count beyond it."""
+        kept = dict(self.wide), set(self.known)
         try:
             yield
         finally:
-            self.wide = kept
+            self.wide, self.known = kept
 
     @contextmanager
     def loop(self, start: Register, end: Register, step: int, whole: bool = False) -> Iterator[Register]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from tinyton_lab.codegen.cpu import arithmetic
@@ -20,8 +20,8 @@ Read = Callable[[Key], Register]
 class Position:
     """Where in the innermost loop code is being written: element `at` on, `lanes` of them (0: one, as a scalar).
 
-    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. Loads of rows that
-    are near also ask for what lies `ahead` bytes further on (0: nothing).
+    `active` says which lanes are inside the loop; None: all. `streaming` stores bypass the cache. First loads of rows
+    that are read again also ask for what lies `ahead` bytes further on (0: nothing).
     """
 
     at: Register
@@ -73,13 +73,19 @@ class Memory:
                 self._dummy = self.code.emit(f"ptrtoint {base} to i64", "i64")
         return self._dummy
 
-    def prepare(self, access: Access, read: Read, count: Register | None, copy: Register | None) -> Row:
-        """Compute a contiguous access's row address and check it for `count` elements (None: not known ahead)."""
+    def prepare(
+        self, access: Access, read: Read, count: Register | None, copy: Register | None, run: Hashable = None
+    ) -> Row:
+        """Compute a contiguous access's row address and check it for `count` elements (None: not known ahead).
+
+        What was checked as the same `run` on the way here is good.
+        """
         b = self.code
         address = self.address(access, read)
         size = _size(access.op)
-        if self.values.checked and count is not None:
+        if self.values.checked and count is not None and (run is None or run not in b.known):
             self.extents.check_run(access.op, address, count, size)
+            b.known.add(run)
         chosen = self._from_copy(access.op, address, copy)
         return Row(chosen, address, b.pointer(chosen), count is not None)
 
@@ -110,7 +116,7 @@ class Memory:
         at = b.offset(row.pointer, position.at, type)
         size = _size(access.op)
         if mask is None:
-            if position.ahead and access.op.result in self.values.near:
+            if position.ahead and access.op.result in self.values.again - self.values.near:
                 self._prefetch(at, position.ahead)
             loaded = b.load(vector(type, position.lanes), at, size)
             return arithmetic.from_memory(b, loaded, element)

@@ -38,7 +38,8 @@ def compile(function: Function, checked: bool = True, machine: native.Machine | 
     parameters = tuple(_parameter(value.name, value.type.element) for value in function.body.args)
     plan = clusters.plan(function)
     light = sum(1 for _ in function.walk()) <= _LIGHT_OPS
-    values = Values(code, plan.roots, _slots(parameters), checked, plan.strides, light)
+    again = frozenset(value for value, steps in plan.readers.items() if len(steps) > 1)
+    values = Values(code, plan.roots, _slots(parameters), checked, plan.strides, light, again)
     checks = extents.Extents(values)
     memory = Memory(values, checks)
     regions = Regions(values, memory, plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from tinyton_lab.codegen.cpu import arithmetic, reductions
@@ -84,8 +84,20 @@ class Nest:
         lanes, unroll = self.blueprint.width(length, self.compact)
         accumulators = self._accumulators(lanes, unroll)
         self._fill_beyond(inner, lanes)
+        if lanes:
+            self._spread(lanes)
         self._run(length, lanes, unroll, accumulators)
+        self.values.code.spread.clear()
         self._finish(accumulators, inner, length)
+
+    def _spread(self, lanes: int) -> None:
+        """Copy scalars that the innermost loop computes with into every lane, ahead of the loop."""
+        b, within = self.values.code, {node.key for node in self.schedule.levels[-1]}
+        wanted = (key for node in self.schedule.levels[-1] if node.access is None for key in node.operands)
+        for key in dict.fromkeys(wanted):
+            scalar = None if key in within else self._read(key)
+            if scalar is not None and scalar.text.startswith("%"):
+                b.spread[scalar.text, lanes] = b.splat(scalar, lanes)
 
     def _run(self, length: int, lanes: int, unroll: int, accumulators: list[list[Accumulator]]) -> None:
         """Whole vectors first, then what is left: one masked vector at a time, or one element at a time."""
@@ -115,7 +127,8 @@ class Nest:
                 active = self._first(odd, lanes)
                 self._body(Position(b.i64(0), lanes, active), [])
             b.set(cursor, odd)
-            self._whole(cursor, lanes * unroll, lanes, unroll, [], streaming=True)
+            for vectors in (unroll, 1)[:unroll]:
+                self._whole(cursor, lanes * vectors, lanes, vectors, [], streaming=True)
 
     def _whole(
         self,
@@ -143,9 +156,10 @@ class Nest:
             self._body(Position(moved, lanes, None, streaming, ahead), [each[copy] for each in accumulators])
 
     def _ahead(self, lanes: int, copy: int) -> int:
-        """How far loads of rows that are near reach ahead: two rows, where rows are long and are only reduced.
+        """How far loads of rows reach ahead that are read again: two rows, where rows are long and are only reduced.
 
-        Memory has nothing else to do then, and the next programs begin with those rows.
+        The next programs begin with those rows, and memory is idle while this one works on what is near. Rows are
+        asked for where they are read first: near the stores, requests would make those wait.
         """
         if not lanes or not self.values.light or not self.blueprint.only_reduces:
             return 0
@@ -355,7 +369,14 @@ class Nest:
             index = tuple(FIXED if axis == self.schedule.inner else axis for axis in access.index)
             at = self.memory.buffer_address(buffer, self._offset(buffer, index, Position(b.i64(0), 0)))
             copy = b.emit(f"ptrtoint {at} to i64", "i64")
-        return self.memory.prepare(access, self._read, count, copy)
+        return self.memory.prepare(access, self._read, count, copy, self._same_run(access, length))
+
+    def _same_run(self, access: Access, length: int) -> Hashable:
+        """What tells the elements that a row touches from those of another row of its op; None in an outer loop."""
+        keys = tuple(key for key in (access.pointer, access.distance) if key is not None)
+        if max(self.schedule.level(index) for _, index in keys) >= 0:
+            return None
+        return access.op, keys, access.mask is None, access.prefix, self.blueprint.clamp, length
 
     def _fill_beyond(self, inner: int, lanes: int) -> None:
         """Give the elements that the clamped loop leaves out their value, before the loop runs."""

@@ -329,7 +329,7 @@ class Regions:
         head, inside, done = b.label("while"), b.label("body"), b.label("done")
         b.branch(head)
         b.place(head)
-        kept = dict(b.wide)
+        kept = dict(b.wide), set(b.known)
         self._enter(before.args, cells)
         self.block(before)
         test, *passed = before.terminator.inputs
@@ -346,7 +346,7 @@ class Regions:
             self.poll(self.work(before) + self.work(body))
         b.branch(head)
         b.place(done)
-        b.wide = kept
+        b.wide, b.known = kept
         self._enter(op.results, passes)
 
     def _pass_on(self, values: Sequence[Value]) -> list[Register | Buffer]:

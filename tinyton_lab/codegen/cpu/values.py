@@ -50,7 +50,7 @@ class Values:
     `copies` are loads that an overlapping store may have overtaken: where the condition holds, their tile lies in the
     buffer, as it was before the store. `ends` tells the mask past which the rows of a buffer hold one value. `roots` is
     which parameters a pointer may come from. `light`: memory limits the kernel, its few ops leave registers free.
-    `near` are loaded tiles whose rows an earlier step has read.
+    `again` are loaded tiles that several steps read, `near` those whose rows an earlier step has read.
     `slots` and `filled` are where in scratch memory tiny-ton's shared memory lies, and which slots were stored to.
     """
 
@@ -60,6 +60,7 @@ class Values:
     checked: bool
     strides: Strides
     light: bool = False
+    again: frozenset[Value] = frozenset()
     slots: int = 0
     filled: int = 0
     scalars: dict[Value, Register] = field(default_factory=dict[Value, Register])
